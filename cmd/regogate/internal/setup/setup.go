@@ -1,0 +1,145 @@
+// Package setup makes a gate of a configuration: options, bundles, caller and tools.
+//
+// It is the only place where a key of the configuration becomes a field of another
+// package's options, so that check, run and the commands to come agree about it.
+//
+// # Limits
+//
+// What it makes belongs to one revision of the bundles: nothing is watched or reloaded.
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/regogate/regogate/bundles"
+	"github.com/regogate/regogate/config"
+	"github.com/regogate/regogate/policy"
+	"github.com/regogate/regogate/policy/strictjson"
+	"github.com/regogate/regogate/regoeval"
+)
+
+// A Setup is everything that a command needs to decide calls.
+type Setup struct {
+	Config config.Config
+	Rules  *regoeval.Ruleset
+	Gate   *policy.Gate  // with Rules in force
+	Caller policy.Caller // who calls, as far as the configuration says
+}
+
+// ErrNoBundle says that no policy was named.
+var ErrNoBundle = errors.New("no bundle: nothing says what to refuse: name one with --bundle, or with bundle in the file that --config names")
+
+// New loads the bundles that c names and puts them in force. recorder may be nil.
+func New(ctx context.Context, c config.Config, recorder policy.Recorder) (*Setup, error) {
+	if len(c.Bundle) == 0 {
+		return nil, ErrNoBundle
+	}
+	o := Options(c)
+	o.Recorder = recorder
+	gate, err := policy.NewGate(o)
+	if err != nil {
+		return nil, attribute(c, err)
+	}
+	caller, err := readCaller(c)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := bundles.Load(ctx, bundleOptions(c))
+	if err != nil {
+		return nil, err
+	}
+	gate.Use(rules)
+	return &Setup{Config: c, Rules: rules, Gate: gate, Caller: caller}, nil
+}
+
+// Options returns the gate's options that c asks for.
+func Options(c config.Config) policy.Options {
+	return policy.Options{
+		Mode: policy.Mode(c.Mode),
+		Schema: policy.SchemaOptions{
+			SkipEnforce:   c.Schema.Enforce == config.Off,
+			Formats:       c.Schema.Formats,
+			Undeclared:    c.Schema.Undeclared,
+			OptionalNull:  c.Schema.OptionalNull,
+			Defaults:      c.Schema.Defaults,
+			SecondOpinion: c.Schema.SecondOpinion,
+			Steps:         c.Limits.SchemaSteps,
+		},
+		Arguments: strictjson.Limits{
+			Bytes:        c.Limits.ArgumentBytes,
+			Depth:        c.Limits.Depth,
+			NumberLength: c.Limits.NumberLength,
+		},
+		Unmapped:      c.Tools.Unmapped,
+		OwnPackage:    c.Tools.OwnPackage,
+		CallerRequire: c.Caller.Require,
+		Timeout:       c.Limits.Timeout,
+		MaxRefusals:   c.Limits.Refusals,
+		MaxMessage:    c.Limits.MessageBytes,
+		MaxAbandoned:  c.Limits.Abandoned,
+	}
+}
+
+func bundleOptions(c config.Config) bundles.Options {
+	o := bundles.Options{
+		Bundles:      c.Bundle,
+		SettingsFile: c.SettingsFile,
+		Common:       c.Rules.Common,
+		MaxBytes:     c.Limits.BundleBytes,
+		Steps:        int64(c.Limits.EvaluationSteps),
+	}
+	for _, m := range c.Rules.Map {
+		o.Map = append(o.Map, regoeval.Mapping{Server: m.Server, Tool: m.Tool, Package: m.Package})
+	}
+	return o
+}
+
+// attribute says where the value came from that each error, which begins with a key, is about.
+func attribute(c config.Config, err error) error {
+	var problems []config.Problem
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		key, what, found := strings.Cut(line, ": ")
+		if !found {
+			key, what = "", line
+		}
+		where := c.Where(key)
+		if where == "" {
+			where = "default"
+		}
+		problems = append(problems, config.Problem{File: where, Key: key, What: what, Fix: "see docs/configuration.md"})
+	}
+	return &config.Error{Problems: problems}
+}
+
+// claimLimits are those of policy.WithCaller.
+var claimLimits = strictjson.Limits{Bytes: 256 << 10}
+
+func readCaller(c config.Config) (policy.Caller, error) {
+	caller := policy.Caller{Subject: c.Caller.Subject, Tenant: c.Caller.Tenant, Scopes: c.Caller.Scopes}
+	if c.Caller.ClaimsFile == "" {
+		return caller, nil
+	}
+	problem := config.Problem{File: c.Where("caller.claims_file"), Key: "caller.claims_file", Fix: "name a file with one JSON object"}
+	data, err := os.ReadFile(c.Caller.ClaimsFile)
+	if err == nil {
+		caller.Claims, err = strictjson.ParseObject(data, claimLimits)
+	}
+	if err != nil {
+		problem.What = fmt.Sprintf("%s: %v", c.Caller.ClaimsFile, pathless(err))
+		return caller, &config.Error{Problems: []config.Problem{problem}}
+	}
+	return caller, nil
+}
+
+// pathless drops the path that the message has already.
+func pathless(err error) error {
+	var at *os.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}

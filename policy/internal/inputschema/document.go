@@ -1,0 +1,115 @@
+package inputschema
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/regogate/regogate/policy/strictjson"
+)
+
+const (
+	// maxNodes bounds the objects and booleans of a schema document, and so its
+	// subschemas. Compiling takes time quadratic in them. The largest of some 1,200
+	// published tool schemas has 1,100.
+	maxNodes = 8_000
+	// maxResources bounds the members of a document that may begin a schema resource or
+	// name a place in it: compiling looks at each of them for each subschema.
+	maxResources = 200
+)
+
+// A document is a schema as it was read.
+type document struct {
+	value any
+	// resources is how many $id, $anchor, … it has at most.
+	resources int
+	// references reports whether it has any member that a reference needs.
+	references bool
+	nodes      int
+}
+
+// readDocument reads a schema strictly and bounds what compiling it will take.
+func readDocument(raw []byte, o Options, env environment) (*document, error) {
+	value, err := strictjson.Parse(raw, strictjson.Limits{Bytes: o.Bytes, Depth: o.Depth})
+	if err != nil {
+		return nil, fmt.Errorf("the schema can't be read: %w", err)
+	}
+	d := &document{value: value}
+	d.survey(value)
+	switch {
+	case d.nodes > maxNodes:
+		return nil, fmt.Errorf("#: the schema has %d objects and booleans, more than the limit of %d: split the tool or simplify its schema", d.nodes, maxNodes)
+	case d.resources > maxResources:
+		return nil, fmt.Errorf("#: the schema has %d identifiers and anchors, more than the limit of %d: use references like #/$defs/name", d.resources, maxResources)
+	}
+	if !env.anyRoot {
+		if err := checkRoot(value); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// survey counts. It takes every member for a keyword, wherever it is, so it counts
+// too many rather than too few.
+func (d *document) survey(v any) {
+	switch v := v.(type) {
+	case bool:
+		d.nodes++
+	case []any:
+		for _, e := range v {
+			d.survey(e)
+		}
+	case map[string]any:
+		d.nodes++
+		for name, e := range v {
+			switch name {
+			case "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor":
+				d.resources++
+				d.references = true
+			case "$ref", "$dynamicRef", "$recursiveRef":
+				d.references = true
+			case "id":
+				if _, ok := e.(string); ok {
+					d.resources++
+				}
+			}
+			d.survey(e)
+		}
+	}
+}
+
+// dialects are the values of $schema that are known, without scheme and fragment.
+var dialects = map[string]*jsonschema.Draft{
+	"json-schema.org/draft-04/schema":      jsonschema.Draft4,
+	"json-schema.org/draft-06/schema":      jsonschema.Draft6,
+	"json-schema.org/draft-07/schema":      jsonschema.Draft7,
+	"json-schema.org/draft/2019-09/schema": jsonschema.Draft2019,
+	"json-schema.org/draft/2020-12/schema": jsonschema.Draft2020,
+}
+
+// checkRoot says what is wrong with the root of a tool's schema, if anything. The
+// engine would load a metaschema that it doesn't know, and ignore a $schema that is
+// not a string.
+func checkRoot(value any) error {
+	root, ok := value.(map[string]any)
+	if !ok {
+		return fmt.Errorf("#: a tool's input schema must be an object, and this is %s", kindOf(value).article())
+	}
+	dialect, ok := root["$schema"]
+	if !ok {
+		return nil
+	}
+	uri, ok := dialect.(string)
+	if !ok {
+		return fmt.Errorf("#/$schema: must be a string, and is %s", kindOf(dialect).article())
+	}
+	name := strings.TrimSuffix(uri, "#")
+	for _, scheme := range []string{"http://", "https://"} {
+		if rest, ok := strings.CutPrefix(name, scheme); ok && dialects[rest] != nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("#/$schema: %.200q is no dialect that is known: use 2020-12 (https://json-schema.org/draft/2020-12/schema), 2019-09, draft-07, draft-06 or draft-04", uri)
+}

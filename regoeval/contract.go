@@ -1,0 +1,189 @@
+package regoeval
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/types"
+)
+
+// A loader checks the load-time contract of a compiled snapshot.
+type loader struct {
+	*Ruleset
+	ctx     context.Context
+	data    map[string]any
+	modules map[string]*ast.Module // as parsed, before the compiler rewrote them
+}
+
+// checkContract checks every package that decides, and prepares its queries.
+func (l loader) checkContract(fs *findings) {
+	l.checkToolsData(fs)
+	for _, m := range l.modules {
+		l.checkAnnotations(fs, m)
+		l.checkNot(fs, m)
+	}
+	for _, e := range l.packages {
+		e.info.Deny = l.checkSet(fs, e, "deny", true)
+		e.info.Warn = l.checkSet(fs, e, "warn", false)
+		e.deny = bind("deny", e)
+		if e.info.Warn > 0 {
+			e.warn = bind("warn", e)
+		}
+	}
+	for _, e := range l.packages {
+		for _, name := range []string{"deny", "warn"} {
+			l.checkReads(fs, e.rule(name))
+			for _, rule := range l.compiler.GetRulesExact(e.rule(name)) {
+				l.checkMessage(fs, rule)
+			}
+		}
+	}
+}
+
+// checkSet checks that a rule is a partial set of things that can be messages, and
+// returns how many rules it has.
+func (l loader) checkSet(fs *findings, e *entry, name string, required bool) int {
+	ref := e.rule(name)
+	rules := l.compiler.GetRulesExact(ref)
+	fix := fmt.Sprintf("write `%s contains \"why\" if …`", name)
+	if n := l.compiler.RuleTree.Find(ref); n != nil && len(n.Children) > 0 {
+		fs.add(idDenyBelow, e.loc, fix, "there are rules below %s of package %s: they make it an object, not a set", name, e.info.Path)
+		return 0
+	}
+	if len(rules) == 0 {
+		if required {
+			fs.add(idDenyMissing, e.loc, fix+"; a package that shall refuse nothing yet says `deny contains \"never\" if false`", "package %s has no deny set", e.info.Path)
+		}
+		return 0
+	}
+	for _, r := range rules {
+		if why := notPartialSet(r); why != "" {
+			fs.add(idDenyKind, r.Loc(), fix, "%s of package %s %s", name, e.info.Path, why)
+		}
+	}
+	if why := elementProblem(l.compiler.TypeEnv.GetByRef(ref)); why != "" {
+		fs.add(idDenyElement, rules[0].Loc(), `make each element a non-empty string, or an object {"msg": …} with optional rule and location`, "%s of package %s holds %s", name, e.info.Path, why)
+	}
+	return len(rules)
+}
+
+// notPartialSet says what a rule is when it isn't one of a partial set, "" when it is.
+func notPartialSet(r *ast.Rule) string {
+	switch {
+	case r.Default:
+		return "has a default: an empty set is the default already"
+	case len(r.Head.Args) > 0:
+		return "is a function, not a set"
+	case len(r.Head.Ref()) != 1:
+		return "is an object, not a set"
+	case r.Head.RuleKind() != ast.MultiValue:
+		return "is a single value, not a partial set"
+	default:
+		return ""
+	}
+}
+
+// elementProblem says which element of a set could never be a message, "" when
+// there is none that is known before evaluation.
+func elementProblem(t types.Type) string {
+	set, ok := t.(*types.Set)
+	if !ok {
+		return ""
+	}
+	return notMessage(set.Of())
+}
+
+func notMessage(t types.Type) string {
+	switch t := t.(type) {
+	case nil, types.String:
+		return ""
+	case types.Any:
+		for _, member := range t { // an empty union is anything: left to run time
+			if why := notMessage(member); why != "" {
+				return why
+			}
+		}
+		return ""
+	case *types.Object:
+		return notMessageObject(t)
+	case types.Null, types.Boolean, types.Number, *types.Array, *types.Set, *types.Function:
+		return "an element of type " + t.String()
+	default:
+		return "" // a type that OPA doesn't resolve: left to run time
+	}
+}
+
+func notMessageObject(t *types.Object) string {
+	hasMsg := t.DynamicProperties() != nil
+	for _, p := range t.StaticProperties() {
+		switch p.Key {
+		case "msg", "rule", "location":
+			hasMsg = hasMsg || p.Key == "msg"
+			if !couldBeString(p.Value) {
+				return fmt.Sprintf("an object whose %v is a %s", p.Key, p.Value)
+			}
+		default:
+			return fmt.Sprintf("an object with a member %v", p.Key)
+		}
+	}
+	if !hasMsg {
+		return "an object without msg"
+	}
+	return ""
+}
+
+func couldBeString(t types.Type) bool {
+	switch t := t.(type) {
+	case nil, types.String:
+		return true
+	case types.Any:
+		if len(t) == 0 {
+			return true
+		}
+		for _, m := range t {
+			if !couldBeString(m) {
+				return false
+			}
+		}
+		return true
+	default:
+		return false
+	}
+}
+
+// checkAnnotations refuses schemas that the author declares: they would take
+// precedence over what is known of a tool's arguments.
+func (l loader) checkAnnotations(fs *findings, m *ast.Module) {
+	for _, a := range m.Annotations {
+		if len(a.Schemas) > 0 {
+			fs.add(idAnnotation, a.Loc(), "remove schemas from the METADATA block: what a tool's arguments are is known from the tool", "a METADATA block declares schemas")
+		}
+	}
+}
+
+// checkToolsData refuses data that could stand in for a rule.
+func (l loader) checkToolsData(fs *findings) {
+	fix := "keep data out of data.tools; settings belong below data.settings"
+	tools, ok := l.data["tools"]
+	if !ok {
+		return
+	}
+	byName, ok := tools.(map[string]any)
+	if !ok {
+		fs.add(idDataDeny, nil, fix, "data.tools is a value: nothing but packages may be there")
+		return
+	}
+	for name, v := range byName {
+		below, ok := v.(map[string]any)
+		if !ok {
+			fs.add(idDataDeny, nil, fix, "data.tools[%q] is a value: it would stand in for the package of that tool", name)
+			continue
+		}
+		for _, rule := range []string{"deny", "warn"} {
+			if _, supplied := below[rule]; supplied {
+				fs.add(idDataDeny, nil, fix, "data supplies data.tools[%q].%s: only rules may", name, rule)
+			}
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package regoeval
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/regogate/regogate/policy"
+)
+
+// An entry is one package that decides something: its deny set, and its warn set
+// when it has one, as expressions that bind the set to a variable.
+type entry struct {
+	ref  ast.Ref // data.tools["x"]
+	info policy.Package
+	deny *ast.Expr
+	warn *ast.Expr // nil when there is no warn set
+	loc  *ast.Location
+}
+
+// toolPackage is the package of a tool's own rules. The name is a value and never
+// becomes source text, whatever characters are in it.
+func toolPackage(tool string) ast.Ref {
+	return ast.Ref{ast.DefaultRootDocument, ast.StringTerm("tools"), ast.StringTerm(tool)}
+}
+
+// addPackages finds the packages that decide: every one directly below data.tools,
+// and those that a manifest or the configuration names.
+func (r *Ruleset) addPackages(g gathered, s Source, fs *findings) {
+	wanted := map[string]bool{} // packages that are named, which may be anywhere
+	common := slices.Clone(s.Common)
+	for _, c := range g.metadata.Common {
+		common = append(common, c.Package)
+	}
+	for _, text := range common {
+		ref, err := packageRef(text)
+		if err != nil {
+			fs.add(idManifest, nil, "correct the list of common packages", "common: %s", err)
+			continue
+		}
+		wanted[refPath(ref)] = true
+		if e := r.named(ref, fs); e != nil && !slices.Contains(r.common, e) {
+			r.common = append(r.common, e)
+		}
+	}
+	for _, m := range slices.Concat(g.metadata.Map, s.Map) {
+		cm, err := compileMapping(m)
+		if err != nil {
+			fs.add(idManifest, nil, "correct the mapping", "map: %s", err)
+			continue
+		}
+		wanted[refPath(cm.ref)] = true
+		if e := r.named(cm.ref, fs); e != nil {
+			r.mappings = append(r.mappings, mapped{cm, e})
+		}
+	}
+	for _, m := range r.compiler.Modules {
+		path := m.Package.Path
+		if len(path) < 2 || !path[1].Equal(ast.StringTerm("tools")) || wanted[refPath(path)] {
+			continue
+		}
+		switch len(path) {
+		case 3:
+			r.entry(path, m.Package.Location)
+		case 2:
+			fs.add(idToolsPackage, m.Package.Location, `name the tool: package tools["NAME"]`, "package tools is no tool's")
+		default:
+			fs.add(idToolsPackage, m.Package.Location, fmt.Sprintf("a tool's name is one string: package tools[%q]; or map the package in .manifest", joined(path[2:])),
+				"package %s is below a tool's package and would never be evaluated", packageText(path))
+		}
+	}
+	if len(r.packages) == 0 && len(*fs) == 0 {
+		fs.add(idNoRules, nil, `write package tools["NAME"] with a deny set, or name common packages in .manifest`, "no package in the bundle decides anything")
+	}
+}
+
+func joined(path ast.Ref) string {
+	out := ""
+	for i, t := range path {
+		if i > 0 {
+			out += "."
+		}
+		if s, ok := t.Value.(ast.String); ok {
+			out += string(s)
+		}
+	}
+	return out
+}
+
+// named returns the entry of a package that somebody named; it must exist.
+func (r *Ruleset) named(ref ast.Ref, fs *findings) *entry {
+	for _, m := range r.compiler.Modules {
+		if m.Package.Path.Equal(ref) {
+			return r.entry(ref, m.Package.Location)
+		}
+	}
+	fs.add(idPackage, nil, "add the package to the bundle or remove its name", "package %s does not exist", packageText(ref))
+	return nil
+}
+
+func (r *Ruleset) entry(ref ast.Ref, loc *ast.Location) *entry {
+	key := refPath(ref)
+	if e, ok := r.packages[key]; ok {
+		if before(loc, e.loc) {
+			e.loc = loc
+		}
+		return e
+	}
+	e := &entry{ref: ref, loc: loc, info: policy.Package{Path: packageText(ref)}}
+	r.packages[key] = e
+	return e
+}
+
+// before makes the place of a package that spans files the same on every run.
+func before(a, b *ast.Location) bool {
+	return a != nil && (b == nil || a.File < b.File || a.File == b.File && a.Row < b.Row)
+}
+
+// rule returns the path of one rule of the entry.
+func (e *entry) rule(name string) ast.Ref { return e.ref.Append(ast.StringTerm(name)) }

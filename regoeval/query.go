@@ -1,0 +1,134 @@
+package regoeval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/metrics"
+	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/regogate/regogate/policy"
+)
+
+// bind returns `v = data.PACKAGE.name`: one expression that is undefined when the
+// set is. Nothing in it needs compiling: the path is constant.
+func bind(name string, e *entry) *ast.Expr {
+	v := ast.VarTerm(name + "@" + refPath(e.ref)) // no Rego variable can be called so
+	return ast.Equality.Expr(v, ast.NewTerm(e.rule(name)))
+}
+
+// A query evaluates the same set of several packages at once, so that what they
+// compute from the same helper rules is computed once.
+type query struct {
+	rules *Ruleset
+	name  string // deny or warn
+	body  ast.Body
+	vars  []ast.Var
+	paths []string
+}
+
+var _ policy.Validator = (*query)(nil)
+
+func (r *Ruleset) query(name string, entries []*entry, expr func(*entry) *ast.Expr) *query {
+	q := &query{rules: r, name: name}
+	for _, e := range entries {
+		x := expr(e)
+		if x == nil {
+			continue
+		}
+		x = x.Copy()
+		x.Index = len(q.body)
+		q.body = append(q.body, x)
+		q.vars = append(q.vars, x.Operand(0).Value.(ast.Var))
+		q.paths = append(q.paths, e.info.Path)
+	}
+	return q
+}
+
+// Validate evaluates the sets on one call. Whatever isn't a complete answer is an error.
+func (q *query) Validate(ctx context.Context, in policy.Input) ([]policy.Refusal, error) {
+	input := ast.NewTerm(ast.LazyObject(in.Document()))
+	results, err := q.rules.evaluate(ctx, q.body, input)
+	if err != nil {
+		return nil, err
+	}
+	var out []policy.Refusal
+	for i, v := range q.vars {
+		term, ok := results[v]
+		if !ok {
+			return nil, fmt.Errorf("%s of package %s is undefined", q.name, q.paths[i])
+		}
+		rs, err := elements(term)
+		if err != nil {
+			return nil, fmt.Errorf("%s of package %s: %w", q.name, q.paths[i], err)
+		}
+		out = append(out, rs...)
+	}
+	return out, nil
+}
+
+// evaluate runs a body to its one result. Rule indexing and early exit are off: both
+// skip rules, and with them the errors that would have shown.
+func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term) (topdown.QueryResult, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	b := &budget{left: r.steps}
+	stop := context.AfterFunc(ctx, b.Cancel)
+	defer stop()
+	var failures []topdown.Error
+	q := topdown.NewQuery(body).
+		WithCompiler(r.compiler).
+		WithStore(r.store).
+		WithTransaction(r.txn).
+		WithInput(input).
+		WithCancel(b).
+		WithBuiltinErrorList(&failures).
+		WithIndexing(false).
+		WithEarlyExit(false).
+		WithInterQueryBuiltinValueCache(r.values).
+		WithMetrics(metrics.NoOp())
+	var result topdown.QueryResult
+	count := 0
+	err := q.Iter(ctx, func(qr topdown.QueryResult) error {
+		result = qr
+		count++
+		return nil
+	})
+	switch {
+	case b.exhausted():
+		return nil, fmt.Errorf("the evaluation took more than %d steps", r.steps)
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("the evaluation was stopped: %w", ctx.Err())
+	case err != nil:
+		return nil, err
+	case len(failures) > 0:
+		return nil, builtinFailure(failures)
+	case count != 1:
+		return nil, fmt.Errorf("the query has %d results, not one", count)
+	}
+	return result, nil
+}
+
+// builtinFailure says which built-ins failed and where, the first few of them. What
+// a built-in says of a value is left out: it quotes the argument, and this text goes
+// into the operator's log.
+func builtinFailure(failures []topdown.Error) error {
+	const shown = 3
+	lines := make([]string, 0, shown+1)
+	for i := range failures {
+		if i == shown {
+			lines = append(lines, fmt.Sprintf("and %d more", len(failures)-shown))
+			break
+		}
+		f := failures[i]
+		if f.Code != topdown.TypeErr { // a type error names types only
+			f.Message, _, _ = strings.Cut(f.Message, ":")
+		}
+		lines = append(lines, f.Error())
+	}
+	return errors.New("a built-in failed: " + strings.Join(lines, "; "))
+}

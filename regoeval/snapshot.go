@@ -1,0 +1,177 @@
+package regoeval
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+	"github.com/open-policy-agent/opa/v1/topdown/cache"
+	"github.com/open-policy-agent/opa/v1/version"
+
+	"github.com/regogate/regogate/policy"
+)
+
+// Options bound an evaluation. The zero value is the default.
+type Options struct {
+	// Steps is how many expressions one evaluation may run. 0 means 200,000.
+	Steps int64
+	// CachedPatterns is how many compiled regular expressions and globs are kept. 0
+	// means 10,000. Patterns from arguments would otherwise let the cache grow.
+	CachedPatterns int
+}
+
+const (
+	defaultSteps          = 200_000
+	defaultCachedPatterns = 10_000
+)
+
+// A Ruleset is one revision of policy and data, immutable and safe for concurrent
+// use. It implements policy.Ruleset.
+type Ruleset struct {
+	revision string
+	compiler *ast.Compiler
+	store    storage.Store
+	txn      storage.Transaction // one read transaction for good: nothing is ever written
+	values   cache.InterQueryValueCache
+	steps    int64
+
+	packages map[string]*entry // by refPath
+	common   []*entry
+	mappings []mapped
+	covers   sync.Map // coverKey → policy.Coverage: derived from the above, so it can only ever hold one value
+}
+
+type coverKey struct{ server, tool string }
+
+type mapped struct {
+	compiledMapping
+	entry *entry
+}
+
+// New builds the ruleset of s. The error is a *LoadError when the bundles break the
+// load-time contract.
+func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
+	defer func() {
+		if p := recover(); p != nil { // OPA's compiler and dependency analysis panic on what they don't expect
+			err = &LoadError{[]Finding{{ID: idEngine, Message: fmt.Sprintf("OPA %s panicked while loading: %v", version.Version, p), Fix: "report it with the bundle"}}}
+		}
+	}()
+	if o.Steps <= 0 {
+		o.Steps = defaultSteps
+	}
+	if o.CachedPatterns <= 0 {
+		o.CachedPatterns = defaultCachedPatterns
+	}
+	var fs findings
+	g := gather(s, &fs)
+	if err := fs.err(); err != nil {
+		return nil, err
+	}
+	r := &Ruleset{revision: g.revision, steps: o.Steps, packages: map[string]*entry{}}
+	r.values = cache.NewInterQueryValueCache(ctx, &cache.Config{InterQueryBuiltinValueCache: cache.InterQueryBuiltinValueCacheConfig{MaxNumEntries: &o.CachedPatterns}})
+	r.store = inmem.NewFromObjectWithOpts(g.data, inmem.OptReturnASTValuesOnRead(true), inmem.OptRoundTripOnWrite(false))
+	if r.txn, err = r.store.NewTransaction(ctx); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	if err := r.compile(ctx, g, &fs); err != nil {
+		return nil, err
+	}
+	r.addPackages(g, s, &fs)
+	l := loader{Ruleset: r, ctx: ctx, data: g.data, modules: g.modules}
+	l.checkContract(&fs)
+	if err := fs.err(); err != nil {
+		return nil, err
+	}
+	for _, rule := range g.metadata.SettingsChecks {
+		r.checkSettings(ctx, rule, &fs)
+	}
+	return r, fs.err()
+}
+
+func (r *Ruleset) compile(ctx context.Context, g gathered, fs *findings) error {
+	caps, err := capabilities(g.metadata.Builtins)
+	if err != nil {
+		fs.add(idManifest, nil, "correct metadata.regogate.builtins in .manifest", "builtins: %s", err)
+		return fs.err()
+	}
+	const errorLimit = 100
+	r.compiler = ast.NewCompiler().
+		WithCapabilities(caps).
+		WithDefaultRegoVersion(ast.RegoV1).
+		WithPathConflictsCheck(storage.NonEmpty(ctx, r.store, r.txn)).
+		SetErrorLimit(errorLimit)
+	if r.compiler.Compile(g.modules); r.compiler.Failed() {
+		fs.addOPA(idCompile, "correct the rule; opa check shows the same", r.compiler.Errors)
+	}
+	return fs.err()
+}
+
+// Revision names policy and data: the manifests' revisions, or a digest of the
+// content where they have none, and the digest of the settings laid over it.
+func (r *Ruleset) Revision() string { return r.revision }
+
+// Cover returns the rules for one tool: of its own package, of every mapping that
+// matches, and the common ones, in one validator.
+func (r *Ruleset) Cover(t *policy.Tool) policy.Coverage {
+	key := coverKey{t.Server(), t.Name()}
+	if c, ok := r.covers.Load(key); ok {
+		return c.(policy.Coverage)
+	}
+	c := r.cover(key)
+	r.covers.Store(key, c)
+	return c
+}
+
+func (r *Ruleset) cover(key coverKey) policy.Coverage {
+	var c policy.Coverage
+	var entries []*entry
+	add := func(e *entry) {
+		if e != nil && !slices.Contains(entries, e) {
+			entries = append(entries, e)
+		}
+	}
+	for _, e := range r.common {
+		add(e)
+	}
+	common := len(entries)
+	add(r.packages[refPath(toolPackage(key.tool))])
+	for _, m := range r.mappings {
+		if m.matches(key.server, key.tool) {
+			add(m.entry)
+		}
+	}
+	c.Own = len(entries) > common
+	for _, e := range entries {
+		c.Packages = append(c.Packages, e.info)
+	}
+	if len(entries) > 0 {
+		c.Deny = r.query("deny", entries, func(e *entry) *ast.Expr { return e.deny })
+		if slices.ContainsFunc(entries, func(e *entry) bool { return e.warn != nil }) {
+			c.Warn = r.query("warn", entries, func(e *entry) *ast.Expr { return e.warn })
+		}
+	}
+	return c
+}
+
+// Packages lists the packages that decide something, common ones first.
+func (r *Ruleset) Packages() []policy.Package {
+	var out []policy.Package
+	for _, e := range r.common {
+		out = append(out, e.info)
+	}
+	keys := make([]string, 0, len(r.packages))
+	for k := range r.packages {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if e := r.packages[k]; !slices.Contains(r.common, e) {
+			out = append(out, e.info)
+		}
+	}
+	return out
+}
