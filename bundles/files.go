@@ -52,6 +52,8 @@ func (c *collector) add(name string, r io.Reader) error {
 		return fmt.Errorf("bundle %s: larger than %d bytes unpacked: raise limits.bundle_bytes or make the bundle smaller", c.source, c.max)
 	}
 	switch path.Base(clean) {
+	case "patch.json":
+		return fmt.Errorf("%s: a delta bundle: only whole bundles are accepted, since a patch isn't checked as a whole", where)
 	case "data.json", ".manifest", ".signatures.json":
 		if err := checkJSON(where, content); err != nil {
 			return err

@@ -77,7 +77,7 @@ func parse(c *collector) (bundle.Bundle, error) {
 	if err != nil {
 		return bundle.Bundle{}, regoeval.ParseError(c.source, err)
 	}
-	if b.Type() != bundle.SnapshotBundleType {
+	if b.Type() != bundle.SnapshotBundleType { // can't be: the collector takes no patch
 		return bundle.Bundle{}, fmt.Errorf("bundle %s: a delta bundle: only whole bundles are accepted", c.source)
 	}
 	return b, nil

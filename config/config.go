@@ -8,7 +8,7 @@ import (
 
 // Config is the whole configuration. A zero field means that key's default.
 type Config struct {
-	Bundle       []string `mapstructure:"bundle"`   // directories, .tar.gz files, URLs or "starter"
+	Bundle       []string `mapstructure:"bundle"`   // directories, .tar.gz files or "starter"
 	SettingsFile string   `mapstructure:"settings"` // "" for none
 	Mode         string   `mapstructure:"mode"`     // enforce, shadow
 	Server       Server   `mapstructure:"server"`
@@ -44,7 +44,7 @@ type Rules struct {
 
 // A Mapping gives tools a package.
 type Mapping struct {
-	Server  string `mapstructure:"server"`  // "" for every server
+	Server  string `mapstructure:"server"`  // exact name or glob; "" for every server
 	Tool    string `mapstructure:"tool"`    // exact name or glob
 	Package string `mapstructure:"package"` // path
 }
@@ -106,9 +106,14 @@ const (
 // A Setting is one key with the value in force, for reports.
 type Setting struct {
 	Key
-	Value   string // as it would be written in the file; "" when there is none
-	Origin  string // file:line, or the flag; "" for a default
-	Changed bool   // Value is not the default
+	Value        string // as it would be written in the file; "" when there is none
+	DefaultValue string // what Value is when nobody says otherwise
+	Origin       string // file:line, or the flag; "" for a default
+}
+
+// Changed reports whether the value in force is not the default.
+func (s Setting) Changed() bool {
+	return s.Value != s.DefaultValue
 }
 
 // Settings returns every key with its value in force, in the order of [Keys]. It is

@@ -48,7 +48,7 @@ func Keys() []Key {
 
 func sourceKeys() []Key {
 	return []Key{
-		{Name: "bundle", Type: Bundles, Effect: "The policy: a directory, a .tar.gz, an http(s) URL or the word starter; several are merged"},
+		{Name: "bundle", Type: Bundles, Effect: "The policy: a directory, a .tar.gz or the word starter; several are merged"},
 		{Name: "settings", Type: File, Effect: "A JSON object laid over data.settings; its digest is part of the revision"},
 		{Name: "mode", Type: Choice, Values: []string{"enforce", "shadow"}, Default: "enforce",
 			Effect: "What happens to a call that the rules refuse",
@@ -68,7 +68,7 @@ func toolKeys() []Key {
 		{Name: "rules.common", Type: TextList, Effect: "Packages that are asked for every tool, beside those that the bundle names"},
 		{Name: "rules.map", Type: Objects, Effect: "Packages that are asked for some tools, beside those that the bundle names",
 			Fields: []Key{
-				{Name: "server", Type: Text, Effect: "The server's name; left out: every server"},
+				{Name: "server", Type: Text, Effect: "The server's name, or a glob; left out: every server"},
 				{Name: "tool", Type: Text, Required: true, Effect: "The tool's name, or a glob"},
 				{Name: "package", Type: Text, Required: true, Effect: "The package's path"},
 			}},
@@ -108,7 +108,7 @@ func limitKeys() []Key {
 		{Name: "limits.refusals", Type: Count, Default: int64(50), Max: 10_000, Effect: "Refusals in one answer"},
 		{Name: "limits.message_bytes", Type: Bytes, Default: int64(2048), Max: 1 << 20, Effect: "Length of one refusal's message"},
 		{Name: "limits.abandoned", Type: Count, Default: int64(64), Max: 100_000, Effect: "Go validators that outlived their deadline and still run, before calls that need one are undecided", Off: weaker},
-		{Name: "limits.bundle_bytes", Type: Bytes, Default: int64(64 << 20), Max: 4 << 30, Effect: "Size of all bundles, unpacked", Off: "higher lets a bundle use more memory"},
+		{Name: "limits.bundle_bytes", Type: Bytes, Default: int64(64 << 20), Max: 4 << 30, Effect: "Size of a bundle, unpacked, all its files together", Off: "higher lets a bundle use more memory"},
 	}
 }
 

@@ -105,11 +105,10 @@ func (l *loader) decode(values map[string]any) (Config, error) {
 		if k.Default != nil {
 			def = show(k, typedDefault(k))
 		}
-		s := Setting{Key: k, Value: def, Origin: l.origins[k.Name]}
+		s := Setting{Key: k, Value: def, DefaultValue: def, Origin: l.origins[k.Name]}
 		if got, ok := values[k.Name]; ok {
 			s.Value = show(k, got)
 		}
-		s.Changed = s.Value != def
 		c.settings = append(c.settings, s)
 	}
 	return c, nil

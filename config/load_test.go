@@ -41,7 +41,7 @@ func TestLoadDefaults(t *testing.T) {
 			got, err := Load(o)
 			require.NoError(t, err)
 			for _, s := range got.Settings() {
-				require.Falsef(t, s.Changed, "%s = %q", s.Name, s.Value)
+				require.Falsef(t, s.Changed(), "%s = %q", s.Name, s.Value)
 				require.Empty(t, s.Origin, s.Name)
 			}
 			got.settings, got.origins = nil, nil
@@ -104,7 +104,7 @@ func TestLoadEveryKey(t *testing.T) {
 	require.NoError(t, err)
 
 	for _, s := range got.Settings() {
-		require.Truef(t, s.Changed, "%s is not in the test's configuration, or was not read", s.Name)
+		require.Truef(t, s.Changed(), "%s is not in the test's configuration, or was not read", s.Name)
 		require.Contains(t, s.Origin, path+":", s.Name)
 	}
 	require.Equal(t, path+":3", got.Where("settings"))
@@ -277,7 +277,7 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 	got, err := Load(Options{})
 	require.NoError(t, err)
 	for _, s := range got.Settings() {
-		require.False(t, s.Changed, s.Name)
+		require.False(t, s.Changed(), s.Name)
 	}
 	require.Equal(t, On, got.Schema.Enforce)
 }

@@ -55,13 +55,17 @@ func matchesAny(name string, patterns []string) bool {
 	})
 }
 
+func builtinRequest(name string) string {
+	return fmt.Sprintf("if its cost on large arguments is acceptable, ask for it: \"metadata\": {\"regogate\": {\"builtins\": [%q]}} in .manifest", name)
+}
+
 // builtinFix says what to do about a built-in that is not there.
 func builtinFix(name string) string {
 	switch {
 	case name == "time.now_ns":
 		return "use time.parse_rfc3339_ns(input.call.time)"
 	case matchesAny(name, onRequest):
-		return fmt.Sprintf("if its cost on large arguments is acceptable, ask for it: \"metadata\": {\"regogate\": {\"builtins\": [%q]}} in .manifest", name)
+		return builtinRequest(name)
 	default:
 		return "it is not available to bundles; decide on the arguments, data and input.caller alone"
 	}

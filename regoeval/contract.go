@@ -11,17 +11,16 @@ import (
 // A loader checks the load-time contract of a compiled snapshot.
 type loader struct {
 	*Ruleset
-	ctx     context.Context
-	data    map[string]any
-	modules map[string]*ast.Module // as parsed, before the compiler rewrote them
+	ctx         context.Context
+	negations   *negations
+	withTargets []ast.Ref
 }
 
 // checkContract checks every package that decides, and prepares its queries.
-func (l loader) checkContract(fs *findings) {
-	l.checkToolsData(fs)
-	for _, m := range l.modules {
-		l.checkAnnotations(fs, m)
-		l.checkNot(fs, m)
+func (l loader) checkContract(fs *findings, g gathered) {
+	checkToolsData(fs, g.data)
+	for _, m := range g.modules {
+		checkAnnotations(fs, m)
 	}
 	for _, e := range l.packages {
 		e.info.Deny = l.checkSet(fs, e, "deny", true)
@@ -31,14 +30,30 @@ func (l loader) checkContract(fs *findings) {
 			e.warn = bind("warn", e)
 		}
 	}
+	r := &reads{loader: l, fs: fs, visited: map[visit]bool{}, reached: map[*ast.Rule]bool{}}
+	m := &messages{loader: l, fs: fs, visited: map[visit]bool{}}
+	p := &patterns{loader: l, fs: fs, requested: g.metadata.Builtins, visited: map[colouring]bool{}, results: map[colouring]bool{}}
 	for _, e := range l.packages {
 		for _, name := range []string{"deny", "warn"} {
-			l.checkReads(fs, e.rule(name))
-			for _, rule := range l.compiler.GetRulesExact(e.rule(name)) {
-				l.checkMessage(fs, rule)
+			rules := l.compiler.GetRulesExact(e.rule(name))
+			p.rules(rules, nil)
+			r.rules(rules, nil)
+			for _, rule := range rules {
+				if notPartialSet(rule) == "" {
+					m.rule(rule, nil)
+				}
 			}
 		}
 	}
+	for _, text := range g.metadata.SettingsChecks {
+		if ref, err := packageRef(text); err == nil {
+			r.rules(l.compiler.GetRulesExact(ref), nil)
+		}
+	}
+	for _, e := range l.packages {
+		l.checkNames(fs, e, r.reached)
+	}
+	l.checkNot(fs, r.reached)
 }
 
 // checkSet checks that a rule is a partial set of things that can be messages, and
@@ -154,7 +169,7 @@ func couldBeString(t types.Type) bool {
 
 // checkAnnotations refuses schemas that the author declares: they would take
 // precedence over what is known of a tool's arguments.
-func (l loader) checkAnnotations(fs *findings, m *ast.Module) {
+func checkAnnotations(fs *findings, m *ast.Module) {
 	for _, a := range m.Annotations {
 		if len(a.Schemas) > 0 {
 			fs.add(idAnnotation, a.Loc(), "remove schemas from the METADATA block: what a tool's arguments are is known from the tool", "a METADATA block declares schemas")
@@ -163,9 +178,9 @@ func (l loader) checkAnnotations(fs *findings, m *ast.Module) {
 }
 
 // checkToolsData refuses data that could stand in for a rule.
-func (l loader) checkToolsData(fs *findings) {
+func checkToolsData(fs *findings, data map[string]any) {
 	fix := "keep data out of data.tools; settings belong below data.settings"
-	tools, ok := l.data["tools"]
+	tools, ok := data["tools"]
 	if !ok {
 		return
 	}

@@ -6,181 +6,168 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// checkMessage refuses a rule whose message can be undefined although everything
-// else in its body holds: then the denial, and not only its text, disappears. The
-// usual form is sprintf over an optional argument.
-//
-// It looks at the compiled rule, where every nested call and reference has become
-// an expression of its own. Those that serve only to make the message are told from
-// those that decide; what the former read must be read by the latter too, or always
-// be there.
-func (l loader) checkMessage(fs *findings, rule *ast.Rule) {
-	if rule.Head.Key == nil {
+const fixMessage = `write the message as a template string, $"… {x} …", or read the value with object.get and a default`
+
+// A messages checks that no message can be undefined although everything else in its
+// rule holds: then the denial, and not only its text, would disappear. The usual form
+// is sprintf over an optional argument.
+type messages struct {
+	loader
+	fs      *findings
+	visited map[visit]bool
+}
+
+// A visit is one rule seen with one set of arguments, so that shared helpers are
+// looked at once for each use.
+type visit struct {
+	rule *ast.Rule
+	args string
+}
+
+func visitOf(rule *ast.Rule, args []ast.Ref) visit {
+	key := ""
+	for _, a := range args {
+		key += a.String() + " "
+	}
+	return visit{rule, key}
+}
+
+// rule checks the message that a rule makes: the element of a set, or the value of a
+// helper whose answer a set takes over as it is.
+func (m *messages) rule(rule *ast.Rule, args []ast.Ref) {
+	key := visitOf(rule, args)
+	if m.visited[key] {
 		return
 	}
-	making := messageExprs(rule)
+	m.visited[key] = true
+	for _, r := range branches(rule) {
+		message := r.Head.Key
+		if r.Head.RuleKind() != ast.MultiValue {
+			message = r.Head.Value
+		}
+		if message != nil {
+			m.branch(r, newFlow(rule, args), message)
+		}
+	}
+}
+
+func (m *messages) branch(rule *ast.Rule, f *flow, message *ast.Term) {
+	p := partition(rule.Body, message, argVars(rule))
 	for i, e := range rule.Body {
-		if !making[i] {
+		switch p[i] {
+		case makes:
+			m.expr(rule, f, p, i)
+		case iterates:
+			m.sources(f, e)
+		case decides:
+		}
+	}
+}
+
+// expr checks one expression that only makes the message.
+func (m *messages) expr(rule *ast.Rule, f *flow, p parts, i int) {
+	e := rule.Body[i]
+	required := m.requires(rule.Body, p, f, maxHelpers)
+	there := func(ref ast.Ref) bool { return m.needed(required, f, ref) }
+	if fn := m.userFunction(e); fn != nil {
+		args := f.callArgs(e)
+		switch {
+		case m.totalFunction(fn, args, there):
+		case !p.conditional():
+			for _, r := range fn {
+				m.rule(r, args)
+			}
+		case !m.needsCall(rule.Body, p, f, e):
+			m.report(rule, e, "calls "+e.Operator().String(), "give the function a default, or let its set of messages be iterated: `some msg in …`")
+		}
+	}
+	if why := mayFail(rule.Body, i); why != "" {
+		m.report(rule, e, why, fixMessage)
+		return
+	}
+	for _, ref := range f.readBy(e) {
+		if m.alwaysThere(ref, there) {
 			continue
 		}
-		for _, t := range undefinable(e) {
-			ref, isRef := t.Value.(ast.Ref)
-			if isRef && (l.alwaysDefined(ref) || l.needed(rule.Body, making, ref)) {
-				continue
+		if rules := m.rulesAt(ref); len(rules) > 0 && !p.conditional() {
+			for _, r := range rules {
+				m.rule(r, nil)
 			}
-			fs.add(idMessage, place(e, rule), `write the message as a template string, $"… {x} …", or read the value with object.get and a default`,
-				"the message reads %s, which can be undefined while the rule holds: the denial would disappear", display(t))
+			continue
+		}
+		m.report(rule, e, "reads "+showRef(ref), fixMessage)
+	}
+}
+
+// sources checks the sets of messages that a rule iterates over.
+func (m *messages) sources(f *flow, e *ast.Expr) {
+	for _, ref := range f.readBy(e) {
+		for _, r := range m.rulesAt(ref) {
+			m.rule(r, nil)
 		}
 	}
 }
 
-func place(e *ast.Expr, rule *ast.Rule) *ast.Location {
+func (m *messages) report(rule *ast.Rule, e *ast.Expr, what, fix string) {
+	loc := rule.Loc()
 	if e.Location != nil {
-		return e.Location
+		loc = e.Location
 	}
-	return rule.Loc()
+	m.fs.add(idMessage, loc, fix, "the message %s, which can be undefined while the rule holds: the denial would disappear", what)
 }
 
-func display(t *ast.Term) string {
-	if ref, ok := t.Value.(ast.Ref); ok {
-		return ref.String()
+// rulesAt returns the rules that a place is made by: those with exactly its name, or
+// with its beginning when it looks into what they make.
+func (l loader) rulesAt(ref ast.Ref) []*ast.Rule {
+	if !ref.HasPrefix(ast.DefaultRootRef) {
+		return nil
 	}
-	return "a value"
-}
-
-// messageExprs returns which expressions of the rule's body serve only to make its
-// element: those that bind a variable which nothing else uses but the element and
-// other such expressions.
-func messageExprs(rule *ast.Rule) []bool {
-	making := make([]bool, len(rule.Body))
-	needed := ast.VarSet{}
-	needed.Update(varsOf(rule.Head.Key))
-	for changed := true; changed; {
-		changed = false
-		for i, e := range rule.Body {
-			out, ok := binds(e)
-			if making[i] || !ok || !needed.Contains(out) || usedByOthers(rule.Body, making, i, out) {
-				continue
-			}
-			making[i], changed = true, true
-			needed.Update(varsOf(e))
+	ground := ref.GroundPrefix()
+	for n := len(ground); n > 1; n-- {
+		if rules := l.compiler.GetRulesExact(ground[:n]); len(rules) > 0 {
+			return rules
 		}
 	}
-	return making
+	return nil
 }
 
-// binds returns the variable that an expression gives a value to: the output of a
-// call, or one side of a unification.
-func binds(e *ast.Expr) (ast.Var, bool) {
-	terms, ok := e.Terms.([]*ast.Term)
-	if !ok || e.Negated || len(terms) < 2 {
-		return "", false
-	}
-	if e.IsEquality() || e.IsAssignment() {
-		for _, t := range terms[1:] {
-			if v, ok := t.Value.(ast.Var); ok {
-				return v, true
-			}
+// mayFail says why an expression can be undefined whatever it reads, "" when it can't.
+func mayFail(body ast.Body, i int) string {
+	e := body[i]
+	switch {
+	case e.IsEquality() || e.IsAssignment():
+		if len(outputs(body, i)) > 0 && !namesOne(body, i) {
+			return "takes a value apart"
 		}
-		return "", false
+	case e.IsCall() && slices.Contains(partialBuiltins, e.Operator().String()):
+		return "calls " + e.Operator().String() + ", which has no result for some operands"
 	}
-	v, ok := terms[len(terms)-1].Value.(ast.Var)
-	return v, ok
+	return ""
 }
 
-func usedByOthers(body ast.Body, making []bool, self int, v ast.Var) bool {
-	for i, e := range body {
-		if i != self && !making[i] && varsOf(e).Contains(v) {
-			return true
-		}
-	}
-	return false
-}
-
-func varsOf(x any) ast.VarSet {
-	vis := ast.NewVarVisitor().WithParams(ast.VarVisitorParams{SkipRefHead: false})
-	vis.Walk(x)
-	return vis.Vars()
-}
-
-// undefinable lists what an expression reads that might not be there: references,
-// and calls of functions that the author wrote. Comprehensions have a value whatever
-// is undefined inside them, and a template string says <undefined>.
-func undefinable(e *ast.Expr) []*ast.Term {
-	var out []*ast.Term
-	skip := func(x any) bool {
+// readBy lists the places that an expression reads outside closures: comprehensions
+// have a value whatever is undefined in them, and template strings are made of them.
+func (f *flow) readBy(e *ast.Expr) []ast.Ref {
+	var out []ast.Ref
+	vis := ast.NewGenericVisitor(func(x any) bool {
 		switch x := x.(type) {
-		case *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension, *ast.TemplateString, *ast.Every, *ast.Not:
+		case *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension, *ast.TemplateString,
+			*ast.Every, *ast.Not, *ast.LogicalAnd, *ast.LogicalOr:
 			return true
 		case *ast.Term:
-			ref, ok := x.Value.(ast.Ref)
-			if !ok || isBuiltinRef(ref) {
-				return false
-			}
-			out = append(out, x)
-		}
-		return false
-	}
-	ast.NewGenericVisitor(skip).Walk(e)
-	return out
-}
-
-func isBuiltinRef(ref ast.Ref) bool {
-	_, ok := ast.BuiltinMap[ref.String()]
-	return ok
-}
-
-// alwaysDefined reports whether a reference has a value for every call.
-func (l loader) alwaysDefined(ref ast.Ref) bool {
-	if l.definedRef(ref) {
-		return true
-	}
-	rules := l.compiler.GetRules(ref)
-	return len(rules) > 0 && ref.IsGround() && slices.ContainsFunc(rules, l.total)
-}
-
-// total reports whether a rule has a value whatever the input: a default, a partial
-// rule (empty at least), or a constant without a condition.
-func (l loader) total(r *ast.Rule) bool {
-	switch {
-	case r.Default, r.Head.RuleKind() == ast.MultiValue:
-		return true
-	case slices.ContainsFunc(r.Head.Args, func(a *ast.Term) bool { _, ok := a.Value.(ast.Var); return !ok }):
-		return false
-	}
-	for _, e := range r.Body {
-		if b, ok := e.Terms.(*ast.Term); ok && b.Equal(ast.BooleanTerm(true)) {
-			continue
-		}
-		if _, ok := binds(e); !ok {
-			return false
-		}
-		for _, t := range undefinable(e) {
-			if ref, ok := t.Value.(ast.Ref); !ok || !l.definedRef(ref) && !isFunctionArg(r, ref) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// isFunctionArg: a function's own argument has a value, its members need not.
-func isFunctionArg(r *ast.Rule, ref ast.Ref) bool {
-	return len(ref) == 1 && slices.ContainsFunc(r.Head.Args, func(a *ast.Term) bool { return a.Equal(ref[0]) })
-}
-
-// needed reports whether an expression that decides reads ref, or something below
-// it, in a way that fails when it isn't there.
-func (l loader) needed(body ast.Body, making []bool, ref ast.Ref) bool {
-	for i, e := range body {
-		if making[i] || e.Negated {
-			continue
-		}
-		for _, t := range undefinable(e) {
-			if r, ok := t.Value.(ast.Ref); ok && r.HasPrefix(ref) {
+			if ref, ok := x.Value.(ast.Ref); ok {
+				out = append(out, f.resolve(ref))
 				return true
 			}
 		}
+		return false
+	})
+	if e.IsCall() {
+		for _, t := range e.Operands() {
+			vis.Walk(t)
+		}
+	} else {
+		vis.Walk(e)
 	}
-	return false
+	return out
 }

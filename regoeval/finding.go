@@ -148,3 +148,8 @@ func ParseError(bundle string, err error) error {
 	}
 	return fs.err()
 }
+
+func sorted(s []string) []string {
+	slices.Sort(s)
+	return s
+}

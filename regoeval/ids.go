@@ -17,9 +17,13 @@ const (
 	idDenyBelow    = "deny-below"        // rules below deny
 	idDenyElement  = "deny-element"      // elements that can't be messages
 	idDataDeny     = "data-deny"         // data supplies what a rule should
+	idDenyName     = "deny-name"         // a rule that looks like deny and is never asked
 	idDataMissing  = "data-missing"      // a rule reads data that isn't there
+	idDataType     = "data-type"         // data of a type that makes a rule silent
+	idInput        = "input-path"        // a rule reads what no input document has
 	idNot          = "not-semantics"     // not over something that can be undefined
 	idMessage      = "message-undefined" // a message that can be undefined while its rule holds
+	idPattern      = "pattern"           // a regular expression or glob that the call brings along
 	idAnnotation   = "schema-annotation" // the author declares schemas
 	idSettings     = "settings"          // settings of the wrong type, or unknown
 	idEngine       = "engine"            // OPA failed in a way that it should not

@@ -39,7 +39,7 @@ func (r *Ruleset) addPackages(g gathered, s Source, fs *findings) {
 			fs.add(idManifest, nil, "correct the list of common packages", "common: %s", err)
 			continue
 		}
-		wanted[refPath(ref)] = true
+		wanted[ref.String()] = true
 		if e := r.named(ref, fs); e != nil && !slices.Contains(r.common, e) {
 			r.common = append(r.common, e)
 		}
@@ -50,14 +50,14 @@ func (r *Ruleset) addPackages(g gathered, s Source, fs *findings) {
 			fs.add(idManifest, nil, "correct the mapping", "map: %s", err)
 			continue
 		}
-		wanted[refPath(cm.ref)] = true
+		wanted[cm.ref.String()] = true
 		if e := r.named(cm.ref, fs); e != nil {
 			r.mappings = append(r.mappings, mapped{cm, e})
 		}
 	}
 	for _, m := range r.compiler.Modules {
 		path := m.Package.Path
-		if len(path) < 2 || !path[1].Equal(ast.StringTerm("tools")) || wanted[refPath(path)] {
+		if len(path) < 2 || !path[1].Equal(ast.StringTerm("tools")) || wanted[path.String()] {
 			continue
 		}
 		switch len(path) {
@@ -100,7 +100,7 @@ func (r *Ruleset) named(ref ast.Ref, fs *findings) *entry {
 }
 
 func (r *Ruleset) entry(ref ast.Ref, loc *ast.Location) *entry {
-	key := refPath(ref)
+	key := ref.String()
 	if e, ok := r.packages[key]; ok {
 		if before(loc, e.loc) {
 			e.loc = loc

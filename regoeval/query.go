@@ -16,7 +16,7 @@ import (
 // bind returns `v = data.PACKAGE.name`: one expression that is undefined when the
 // set is. Nothing in it needs compiling: the path is constant.
 func bind(name string, e *entry) *ast.Expr {
-	v := ast.VarTerm(name + "@" + refPath(e.ref)) // no Rego variable can be called so
+	v := ast.VarTerm(name + "@" + e.ref.String()) // no Rego variable can be called so
 	return ast.Equality.Expr(v, ast.NewTerm(e.rule(name)))
 }
 

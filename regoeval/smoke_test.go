@@ -1,5 +1,11 @@
 package regoeval_test
-import ("testing";"fmt";"github.com/stretchr/testify/require")
+
+import (
+	"fmt"
+	"github.com/stretchr/testify/require"
+	"testing"
+)
+
 func TestSmoke(t *testing.T) {
 	rs := mustLoad(t, map[string]string{"a.rego": "package tools.x\nimport rego.v2\ndeny contains \"no\" if input.arguments.n > 3\ndeny contains {\"msg\":\"bad\",\"rule\":\"r\"} if not startswith(input.arguments.p, \"/ok\")\nwarn contains \"w\" if to_number(input.arguments.p) > 1\n"})
 	for _, a := range []string{`{"n":5,"p":"/ok"}`, `{"n":1}`, `{"n":1,"p":"/ok/1"}`, `{"n":1,"p":5}`} {

@@ -39,7 +39,7 @@ type Ruleset struct {
 	values   cache.InterQueryValueCache
 	steps    int64
 
-	packages map[string]*entry // by refPath
+	packages map[string]*entry // by path as text
 	common   []*entry
 	mappings []mapped
 	covers   sync.Map // coverKey → policy.Coverage: derived from the above, so it can only ever hold one value
@@ -77,12 +77,13 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 	if r.txn, err = r.store.NewTransaction(ctx); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	if err := r.compile(ctx, g, &fs); err != nil {
+	negations, err := r.compile(ctx, g, &fs)
+	if err != nil {
 		return nil, err
 	}
 	r.addPackages(g, s, &fs)
-	l := loader{Ruleset: r, ctx: ctx, data: g.data, modules: g.modules}
-	l.checkContract(&fs)
+	l := loader{Ruleset: r, ctx: ctx, negations: negations, withTargets: findWithTargets(r.compiler)}
+	l.checkContract(&fs, g)
 	if err := fs.err(); err != nil {
 		return nil, err
 	}
@@ -92,22 +93,25 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 	return r, fs.err()
 }
 
-func (r *Ruleset) compile(ctx context.Context, g gathered, fs *findings) error {
+// compile compiles the modules. Every `not` is returned as the author wrote it.
+func (r *Ruleset) compile(ctx context.Context, g gathered, fs *findings) (*negations, error) {
 	caps, err := capabilities(g.metadata.Builtins)
 	if err != nil {
 		fs.add(idManifest, nil, "correct metadata.regogate.builtins in .manifest", "builtins: %s", err)
-		return fs.err()
+		return nil, fs.err()
 	}
+	found := &negations{}
 	const errorLimit = 100
 	r.compiler = ast.NewCompiler().
 		WithCapabilities(caps).
 		WithDefaultRegoVersion(ast.RegoV1).
 		WithPathConflictsCheck(storage.NonEmpty(ctx, r.store, r.txn)).
+		WithStageAfterID(ast.StageResolveRefs, ast.CompilerStageDefinition{Name: "CollectNegations", MetricName: "collect_negations", Stage: found.collect}).
 		SetErrorLimit(errorLimit)
 	if r.compiler.Compile(g.modules); r.compiler.Failed() {
 		fs.addOPA(idCompile, "correct the rule; opa check shows the same", r.compiler.Errors)
 	}
-	return fs.err()
+	return found, fs.err()
 }
 
 // Revision names policy and data: the manifests' revisions, or a digest of the
@@ -138,7 +142,7 @@ func (r *Ruleset) cover(key coverKey) policy.Coverage {
 		add(e)
 	}
 	common := len(entries)
-	add(r.packages[refPath(toolPackage(key.tool))])
+	add(r.packages[toolPackage(key.tool).String()])
 	for _, m := range r.mappings {
 		if m.matches(key.server, key.tool) {
 			add(m.entry)

@@ -17,7 +17,7 @@ import (
 	"io/fs"
 )
 
-//go:embed .manifest data.json *.rego lib tests
+//go:embed .manifest data.json *.rego lib starter tests
 var files embed.FS
 
 // FS returns the bundle's files, .manifest at the root.

@@ -14,7 +14,7 @@ import (
 const smallCall = `{"path":"/srv/data/reports/2026/q3/summary.md","mode":"write","owner":{"name":"report-bot","teamIds":[4711]},` +
 	`"tags":["finance","quarterly","draft"],"limits":{"maxBytes":1048576,"timeoutSeconds":2.5},"notify":true,` +
 	`"after":"2026-10-01T00:00:00Z","before":"2026-12-31T23:59:59Z","source":"10.20.30.40","ticket":null,` +
-	`"body":"All figures are in.\nSee \"appendix\"."}`
+	`"body":"All figures are in.\nSee \"appendix\" B."}`
 
 // rows returns an object of at least size bytes: many rows of mixed values.
 func rows(size int) []byte {

@@ -1,45 +1,90 @@
 # What an argument is, told from its name. A name is split into words
-# ("gitRemoteURL", "git-remote-url" and "git_remote_url" are the same three); the
-# last word that means something decides: "repo_path" is a path, "path_id" an id.
+# ("gitRemoteURL", "git-remote-url" and "git_remote_url" are the same three), and the
+# last one decides: "repo_path" is a path, "path_id" an id. The tables are in
+# starter/kinds/data.json.
 #
 # A kind says which checks a string gets:
 #
-#   free      text for people or code to be written: no check but for secrets
+#   free      text for people, code to be written: nothing but the search for secrets
+#   data      a value that may be JSON in a string; the values in it are looked at
 #   path      a file or directory
-#   place     may be a file or directory, when it looks like one
+#   place     a file or directory, when it looks like one
+#   mount     what is mounted into a container
 #   url       a URL, or the path part of one
 #   host      a host name or address
 #   command   a command line, or an argument vector when it is a list
-#   argv      the arguments of a command
-#   sql, cypher, query, fragment   database languages; query is any of them, or a search
+#   argv      arguments of a command
+#   code      a script: a command line for a tool that runs a shell, else free
+#   sql, cypher, query, fragment   database languages; query can also be a search
 #   ref       a git branch, tag or revision
-#   id        a name that programs read: strict characters
-#   table     the name of a table, column, label
+#   id        a name that programs read
+#   table     a table, column or index
 #   label     a name that people read
 #   address   who gets something
-#   other     nothing is known
+#   limit, amount   numbers
+#   other     nothing is known: the value's own shape is all there is
 package starter.lib
 
 import rego.v2
 
-# words splits a name. Letters and digits other than ASCII stay within a word.
+# words splits a name into lower-case words.
 words(name) := split(trim(joined, "_"), "_") if {
 	spaced := regex.replace(name, `([a-z0-9])([A-Z])`, "${1}_${2}")
-	joined := regex.replace(lower(spaced), `[\s_.:/()\[\]-]+`, "_")
+	joined := regex.replace(lower(spaced), `[\s_.:/()\[\]$@-]+`, "_")
 }
 
-# kind tells the kind of an argument by its name. It has a value for every string.
+# kind tells the kind of an argument by its name; every name has one.
 kind(name) := k if {
-	ws := words(name)
-	n := count(ws)
-	k := kind_of_words(concat("_", array.slice(ws, n - 2, n)), ws[n - 1], array.slice(ws, n - 2, n - 1))
+	k := data.starter.kinds.words[name]
+} else := k if {
+	k := data.starter.kinds.pairs[name]
+} else := last_kind(name) if {
+	regex.match(`^[a-z0-9]*$`, name)
+} else := pair_kind(regex.replace(lower(regex.replace(name, `([a-z0-9])([A-Z])`, "${1}_${2}")), `[^a-z0-9]+`, "_"))
+
+# pair_kind asks the last two words together, then the last one.
+pair_kind(name) := k if {
+	k := data.starter.kinds.pairs[regex.replace(name, `^.*_([^_]+_[^_]+)$`, "$1")]
+} else := k if {
+	k := data.starter.kinds.words[regex.replace(name, `^.*_`, "")]
+} else := named_kind(object.get(data.starter.kinds.words, regex.replace(name, `^(.*_)?([^_]+)_[^_]+$`, "$2"), "other")) if {
+	regex.match(`_(names?|list|string|str|arg)$`, name)
+} else := last_kind(regex.replace(name, `^.*_`, ""))
+
+# last_kind knows words that are written together: "repopath", "imageurl".
+last_kind(word) := "path" if {
+	regex.match(`(path|file|dir|folder)s?$`, word)
+	not regex.match(`(profile|classpath|xpath|jsonpath)s?$`, word)
+} else := "url" if {
+	regex.match(`(url|uri|href)s?$`, word)
+} else := "other"
+
+# named_kind is the kind of "x_name" for an x: the name of a path is a path, the name
+# of a message is a label.
+named_kind(k) := k if {
+	k in {"path", "place", "url", "host", "ref", "id", "table"}
+} else := "label"
+
+# The tool's name, split. What a tool does is read from it alone: titles, descriptions
+# and annotations are the server's to choose freely.
+tool_words := {w | some w in words(input.tool.name)}
+
+# The tool says of itself that it only reads.
+tool_reads if {
+	count(tool_words & read_words) > 0
+	count(tool_words & write_words) == 0
 }
 
-kind_of_words(pair, _, _) := pair_kinds[pair]
-
-else := head_kinds[head] if {
-	some head in [head_word]
-	some head_word in []
+read_words := {
+	"check", "compare", "count", "describe", "diff", "exists", "explain", "fetch", "find", "get", "grep", "inspect",
+	"list", "lookup", "ls", "open", "preview", "query", "read", "retrieve", "search", "show", "stat", "status",
+	"summarize", "tail", "tree", "validate", "view",
 }
 
-else := "other"
+write_words := {
+	"add", "append", "apply", "approve", "assign", "cancel", "clear", "close", "comment", "commit", "copy", "create",
+	"delete", "deploy", "destroy", "download", "drop", "edit", "erase", "execute", "fork", "import", "insert",
+	"install", "invite", "lock", "merge", "modify", "move", "patch", "post", "publish", "purge", "push", "put",
+	"rebase", "remove", "rename", "reopen", "replace", "reset", "restore", "rm", "run", "save", "send", "set",
+	"share", "submit", "sync", "transfer", "trash", "truncate", "update", "upload", "upsert", "wipe", "write",
+}

@@ -3,10 +3,9 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 )
 
 // The exit statuses of every command but run, which passes on its server's.
@@ -18,14 +17,17 @@ const (
 
 // Main runs the command line of this process and exits.
 func Main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
+	os.Exit(Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // Run runs one command and returns its exit status. Ending ctx ends the command.
-func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			printError(stderr, fmt.Errorf("a defect of regogate: %v: please report it with the command and its input", p))
+			code = failed
+		}
+	}()
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(stdin)

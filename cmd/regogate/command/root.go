@@ -33,7 +33,24 @@ func newRoot() *cobra.Command {
 		return usage{oneLine(err.Error()), c.CommandPath(), "see " + c.CommandPath() + " --help"}
 	})
 	root.AddCommand(newCheck(), newRun(), newTry(), newVersion())
+	root.SetHelpCommand(newHelp(root))
 	return root
+}
+
+// newHelp replaces cobra's own help command, which prints usage for what it doesn't know.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Say more about a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return noCommand(root, args)
+			}
+			c.InitDefaultHelpFlag()
+			return c.Help()
+		},
+	}
 }
 
 // noCommand is what regogate does when no command of it is named.

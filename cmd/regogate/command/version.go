@@ -1,8 +1,10 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -51,15 +53,15 @@ func (v buildVersion) String() string {
 }
 
 func readVersion() buildVersion {
-	v := buildVersion{Version: "unknown", Go: "unknown", OPA: "unknown"}
 	info, found := debug.ReadBuildInfo()
 	if !found {
-		return v
+		info = &debug.BuildInfo{GoVersion: runtime.Version()}
 	}
-	v.Version, v.Go = info.Main.Version, info.GoVersion
-	if v.Version == "" {
-		v.Version = "(devel)"
-	}
+	return versionOf(info)
+}
+
+func versionOf(info *debug.BuildInfo) buildVersion {
+	v := buildVersion{Version: cmp.Or(info.Main.Version, "(devel)"), Go: info.GoVersion, OPA: "unknown"}
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":

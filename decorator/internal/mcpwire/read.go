@@ -175,7 +175,7 @@ func (r *reader) members(l level) ([]member, error) {
 			return nil, err
 		}
 		if len(ms) == maxMembers {
-			r.object(l.String() + " has more members than this gate accepts")
+			r.complain(l.String() + " has more members than this gate accepts")
 			continue
 		}
 		r.checkName(l, string(name), ms)
@@ -187,8 +187,8 @@ func (r *reader) members(l level) ([]member, error) {
 	return ms, nil
 }
 
-// object makes message the reader's problem unless there is one.
-func (r *reader) object(message string) {
+// complain makes message the reader's problem unless there is one.
+func (r *reader) complain(message string) {
 	if r.problem == "" {
 		r.problem = message
 	}
@@ -197,12 +197,12 @@ func (r *reader) object(message string) {
 func (r *reader) checkName(l level, name string, before []member) {
 	for i := range before {
 		if before[i].name == name {
-			r.object(l.String() + " has a name twice")
+			r.complain(l.String() + " has a name twice")
 			return
 		}
 	}
 	if exact, ok := known(l, name); ok && exact != name {
-		r.object(fmt.Sprintf("%s has a name that some readers take for %q", l, exact))
+		r.complain(fmt.Sprintf("%s has a name that some readers take for %q", l, exact))
 	}
 }
 
@@ -263,11 +263,11 @@ func (r *reader) strict(l level, kind jsontext.Kind, raw jsontext.Value) error {
 		if err := dec.SkipValue(); !errors.Is(err, jsontext.ErrDuplicateName) || !utf8.Valid(raw) {
 			return errCharacters
 		}
-		r.object("an object in " + l.String() + " has a name twice")
+		r.complain("an object in " + l.String() + " has a name twice")
 	}
 	if kind == '{' || kind == '[' {
 		if _, depth := extent(raw); depth+int(l)+1 > r.limits.Depth {
-			r.object("objects and arrays are nested deeper than this gate accepts")
+			r.complain("objects and arrays are nested deeper than this gate accepts")
 		}
 	}
 	return nil

@@ -58,14 +58,14 @@ func (r *reader) shape(m *Message) {
 		}
 	}
 	if count != 1 {
-		r.object("a message has exactly one of method, result and error")
+		r.complain("a message has exactly one of method, result and error")
 	}
 	if unquote(find(r.top, "jsonrpc")) != "2.0" {
-		r.object(`jsonrpc is not "2.0"`)
+		r.complain(`jsonrpc is not "2.0"`)
 	}
 	if m.ID != nil {
 		if wrong := checkID(m.ID); wrong != "" {
-			r.object(wrong)
+			r.complain(wrong)
 		}
 	}
 	switch {
@@ -78,22 +78,22 @@ func (r *reader) shape(m *Message) {
 		m.Kind = Notification
 	}
 	if method != nil && m.Method == "" {
-		r.object("method is not a string, or is empty")
+		r.complain("method is not a string, or is empty")
 	}
 	if m.Params != nil && r.params == nil {
-		r.object("params is not an object")
+		r.complain("params is not an object")
 	}
 }
 
 func (r *reader) responseShape(m *Message, failure json.RawMessage) {
 	if m.ID == nil {
-		r.object("a response has an id")
+		r.complain("a response has an id")
 	}
 	if failure != nil && jsontext.Value(failure).Kind() != '{' {
-		r.object("error is not an object")
+		r.complain("error is not an object")
 	}
 	if m.Params != nil {
-		r.object("a response has no params")
+		r.complain("a response has no params")
 	}
 }
 

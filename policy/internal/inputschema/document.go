@@ -13,7 +13,7 @@ const (
 	// maxNodes bounds the objects and booleans of a schema document, and so its
 	// subschemas. Compiling takes time quadratic in them. The largest of some 1,200
 	// published tool schemas has 1,100.
-	maxNodes = 8_000
+	maxNodes = 5_000
 	// maxResources bounds the members of a document that may begin a schema resource or
 	// name a place in it: compiling looks at each of them for each subschema.
 	maxResources = 200
@@ -24,9 +24,13 @@ type document struct {
 	value any
 	// resources is how many $id, $anchor, … it has at most.
 	resources int
-	// references reports whether it has any member that a reference needs.
+	// references reports whether it has a member that is, or looks like, a reference or
+	// what one can lead to.
 	references bool
 	nodes      int
+	refs       map[string]bool // the different values of $ref and the like
+	// before2019 and before2020 report whether it mentions a dialect of before.
+	before2019, before2020 bool
 }
 
 // readDocument reads a schema strictly and bounds what compiling it will take.
@@ -35,7 +39,7 @@ func readDocument(raw []byte, o Options, env environment) (*document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema can't be read: %w", err)
 	}
-	d := &document{value: value}
+	d := &document{value: value, refs: map[string]bool{}}
 	d.survey(value)
 	switch {
 	case d.nodes > maxNodes:
@@ -43,12 +47,26 @@ func readDocument(raw []byte, o Options, env environment) (*document, error) {
 	case d.resources > maxResources:
 		return nil, fmt.Errorf("#: the schema has %d identifiers and anchors, more than the limit of %d: use references like #/$defs/name", d.resources, maxResources)
 	}
+	if odd := d.oddReferences(); odd*d.nodes > maxOddWork {
+		return nil, fmt.Errorf("#: the schema has %d references to places that are no subschemas of its dialect: move what they lead to into $defs (definitions up to draft-07)", odd)
+	}
 	if !env.anyRoot {
 		if err := checkRoot(value); err != nil {
 			return nil, err
 		}
 	}
 	return d, nil
+}
+
+// oddReferences counts the different references that isOdd finds odd.
+func (d *document) oddReferences() int {
+	odd := 0
+	for ref := range d.refs {
+		if isOdd(ref, d.before2019, d.before2020) {
+			odd++
+		}
+	}
+	return odd
 }
 
 // survey counts. It takes every member for a keyword, wherever it is, so it counts
@@ -64,12 +82,20 @@ func (d *document) survey(v any) {
 	case map[string]any:
 		d.nodes++
 		for name, e := range v {
-			switch name {
-			case "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor":
+			// Folded, as qri finds $id by its name in any letter case.
+			switch strictjson.FoldName(name) {
+			case "$id", "$anchor", "$dynamicanchor", "$recursiveanchor":
 				d.resources++
 				d.references = true
-			case "$ref", "$dynamicRef", "$recursiveRef":
+			case "$ref", "$dynamicref", "$recursiveref":
 				d.references = true
+				if ref, ok := e.(string); ok {
+					d.refs[ref] = true
+				}
+			case "$schema":
+				dialect, _ := e.(string)
+				d.before2019 = d.before2019 || strings.Contains(dialect, "/draft-0")
+				d.before2020 = d.before2020 || d.before2019 || strings.Contains(dialect, "2019-09")
 			case "id":
 				if _, ok := e.(string); ok {
 					d.resources++

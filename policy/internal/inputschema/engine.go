@@ -2,7 +2,6 @@ package inputschema
 
 import (
 	"fmt"
-	"regexp"
 	"runtime/debug"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -65,21 +64,32 @@ func newEngine(d *document, o Options, env environment, patterns map[string]*pat
 		c.DefaultDraft(env.dialect)
 	}
 	if err := c.AddResource(schemaURL, d.value); err != nil {
-		return nil, compileError(err)
+		return nil, compileError(err, d)
 	}
 	if e.root, err = c.Compile(schemaURL); err != nil {
-		return nil, compileError(err)
+		return nil, compileError(err, d)
 	}
+	return e, e.attachProbes(o)
+}
+
+// attachProbes puts a probe in front of each subschema.
+func (e *engine) attachProbes(o Options) error {
+	price := unitsPerMember
 	for _, s := range e.objects {
-		if e.probes[s], err = newProbe(s, e.sources[s], o, e.budget); err != nil {
-			return nil, err
+		if s.UnevaluatedItems != nil || s.UnevaluatedProperties != nil {
+			price = unitsPerTracked
 		}
 	}
-	// Only now, as a probe takes over what a subschema says of its own.
 	for _, s := range e.objects {
-		e.probes[s].attach(s)
+		p, err := newProbe(s, o, e.budget)
+		if err != nil {
+			return err
+		}
+		p.name, p.item = p.name+price, p.item+price
+		e.probes[s] = p
+		p.attach(s)
 	}
-	return e, nil
+	return nil
 }
 
 // observe is called by the engine for each subschema that is an object.
@@ -112,52 +122,4 @@ type outsideError string
 
 func (e outsideError) Error() string {
 	return fmt.Sprintf("the document %.200q is outside of the schema, and nothing is ever loaded: copy it into $defs and refer to it there", string(e))
-}
-
-// A pattern is a compiled regular expression and how large its program is at most.
-type pattern struct {
-	re   *regexp.Regexp
-	size int
-}
-
-// A countedPattern charges for its matches. It is what the engine uses.
-type countedPattern struct {
-	*pattern
-	budget *budget
-}
-
-func (p countedPattern) String() string { return p.re.String() }
-
-func (p countedPattern) MatchString(s string) bool {
-	p.budget.spend(matchUnits(p.size, len(s)))
-	return p.re.MatchString(s)
-}
-
-// matchUnits is what matching costs at worst: the size of the program for each byte.
-func matchUnits(size, length int) int { return size * length / (8 * bytesPerUnit) * unitsPerStep / 16 }
-
-// regexpEngine compiles patterns, once for all copies of a schema.
-func (e *engine) regexpEngine(first bool) jsonschema.RegexpEngine {
-	total := 0
-	return func(source string) (jsonschema.Regexp, error) {
-		if p, ok := e.patterns[source]; ok {
-			return countedPattern{p, e.budget}, nil
-		}
-		size, err := patternSize(source)
-		if err != nil {
-			return nil, err
-		}
-		if total += size; size > maxPatternSize || total > maxPatternsSize {
-			return nil, fmt.Errorf("the pattern is too large, or the schema has too many: repeat less")
-		}
-		re, err := regexp.Compile(source)
-		if err != nil {
-			return nil, err
-		}
-		p := &pattern{re, size}
-		if first {
-			e.patterns[source] = p
-		}
-		return countedPattern{p, e.budget}, nil
-	}
 }

@@ -66,7 +66,7 @@ type Options struct {
 	SecondOpinion SecondOpinion
 
 	// Steps bounds one check: how many times a subschema is evaluated, plus other work
-	// in proportion. 0 means 50,000.
+	// in proportion. 0 means 50,000. More than 500,000 count as 500,000.
 	Steps int
 	// Bytes and Depth bound the schema document. 0 means 512 KiB and 64. Depths above
 	// 128 count as 128.
@@ -88,6 +88,8 @@ const (
 	defaultMaxMessage         = 2048
 	defaultSecondOpinionBytes = 64 << 10
 
+	// greatestSteps keeps a check from taking more than some seconds.
+	greatestSteps = 500_000
 	// greatestDepth is how deep a schema may be whatever Depth says: the engine's time to
 	// compile one grows with the third power of it.
 	greatestDepth = 128
@@ -120,6 +122,7 @@ func (o Options) filled() (Options, error) {
 	bound("MaxViolations", &o.MaxViolations, defaultMaxViolations)
 	bound("MaxMessage", &o.MaxMessage, defaultMaxMessage)
 	bound("SecondOpinionBytes", &o.SecondOpinionBytes, defaultSecondOpinionBytes)
+	o.Steps = min(o.Steps, greatestSteps)
 	o.Depth = min(o.Depth, greatestDepth)
 	return o, errors.Join(errs...)
 }

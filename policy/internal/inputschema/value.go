@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -274,4 +275,11 @@ func sortedNames[V any](m map[string]V) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// same reports whether two containers are one and the same, not only equal.
+func same(x, y any) bool {
+	vx, vy := reflect.ValueOf(x), reflect.ValueOf(y)
+	return vx.Kind() == vy.Kind() && (vx.Kind() == reflect.Map || vx.Kind() == reflect.Slice) &&
+		vx.Pointer() == vy.Pointer() && vx.Len() == vy.Len()
 }

@@ -174,12 +174,11 @@ func (c *Call) readArguments(m map[string]jsontext.Value, note func(error)) {
 // its names could be read in two ways.
 func members(line []byte) (map[string]jsontext.Value, error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	switch dec.PeekKind() {
-	case '{':
-	case 'n', 't', 'f', '"', '0', '[':
+	if dec.PeekKind() != '{' {
+		if dec.SkipValue() != nil {
+			return nil, errNotJSON
+		}
 		return nil, errors.New("the line is not an object")
-	default:
-		return nil, errNotJSON
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, errNotJSON

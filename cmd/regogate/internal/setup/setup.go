@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/regogate/regogate/bundles"
@@ -42,7 +43,7 @@ func New(ctx context.Context, c config.Config, recorder policy.Recorder) (*Setup
 	o.Recorder = recorder
 	gate, err := policy.NewGate(o)
 	if err != nil {
-		return nil, attribute(c, err)
+		return nil, Attribute(c, err)
 	}
 	caller, err := readCaller(c)
 	if err != nil {
@@ -50,7 +51,7 @@ func New(ctx context.Context, c config.Config, recorder policy.Recorder) (*Setup
 	}
 	rules, err := bundles.Load(ctx, bundleOptions(c))
 	if err != nil {
-		return nil, err
+		return nil, locate(c, err)
 	}
 	gate.Use(rules)
 	return &Setup{Config: c, Rules: rules, Gate: gate, Caller: caller}, nil
@@ -98,8 +99,8 @@ func bundleOptions(c config.Config) bundles.Options {
 	return o
 }
 
-// attribute says where the value came from that each error, which begins with a key, is about.
-func attribute(c config.Config, err error) error {
+// Attribute says where the value came from that each error, which begins with a key, is about.
+func Attribute(c config.Config, err error) error {
 	var problems []config.Problem
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		key, what, found := strings.Cut(line, ": ")
@@ -113,6 +114,33 @@ func attribute(c config.Config, err error) error {
 		problems = append(problems, config.Problem{File: where, Key: key, What: what, Fix: "see docs/configuration.md"})
 	}
 	return &config.Error{Problems: problems}
+}
+
+// locate says where in the configuration a package is named that a finding without a
+// place is about.
+func locate(c config.Config, err error) error {
+	var load *regoeval.LoadError
+	if !errors.As(err, &load) {
+		return err
+	}
+	type named struct{ name, key string }
+	var names []named
+	for i, m := range c.Rules.Map {
+		names = append(names, named{m.Package, fmt.Sprintf("rules.map[%d]", i)})
+	}
+	for i, p := range c.Rules.Common {
+		names = append(names, named{p, fmt.Sprintf("rules.common[%d]", i)})
+	}
+	// The longest first, for one name can be part of another.
+	slices.SortStableFunc(names, func(a, b named) int { return len(b.name) - len(a.name) })
+	located := slices.Clone(load.Findings)
+	for i := range located {
+		about := slices.IndexFunc(names, func(n named) bool { return strings.Contains(located[i].Message, n.name) })
+		if located[i].File == "" && about >= 0 {
+			located[i].File = c.Where(names[about].key)
+		}
+	}
+	return &regoeval.LoadError{Findings: located}
 }
 
 // claimLimits are those of policy.WithCaller.

@@ -76,19 +76,19 @@ func readFile(file string) ([]byte, error) {
 // given twice are the business of policy.ReadTools.
 func syntaxError(data []byte) (where string, what error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	err := dec.SkipValue()
-	if err == nil {
-		if _, err = dec.ReadToken(); errors.Is(err, io.EOF) {
+	at, what := int64(0), dec.SkipValue()
+	if what == nil {
+		rest := data[dec.InputOffset():]
+		after := bytes.TrimLeft(rest, " \t\r\n")
+		if len(after) == 0 {
 			return "", nil
-		} else if err == nil {
-			err = errors.New("something follows the value")
 		}
+		at, what = int64(len(data)-len(after)), errors.New("something follows the value")
 	}
-	at, what := dec.InputOffset(), err
 	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
+	if errors.As(what, &syntax) {
 		at, what = syntax.ByteOffset, syntax.Err
-	} else if errors.Is(err, io.EOF) {
+	} else if errors.Is(what, io.EOF) {
 		what = errors.New("the file is empty")
 	}
 	before := data[:min(at, int64(len(data)))]
@@ -108,7 +108,7 @@ func (t *Tools) Get(server, name string) *policy.Tool {
 	case t.noSchema:
 		spec = policy.ToolSpec{Name: name, NoSchema: true}
 	case !declared:
-		return policy.UnknownTool(server, name)
+		return policy.UndeclaredTool(server, name)
 	}
 	spec.Server = server
 	if len(t.made) >= max(maxMade, 2*len(t.specs)) {

@@ -1,0 +1,106 @@
+# Names and identifiers that end up in a command line, a query or a URL.
+#
+# Stops: in identifiers, references, hosts and paths, what a shell reads as syntax; in
+# names for people, a command behind a separator or in a substitution, or a quote that
+# ends the argument; a leading dash, which makes a value an option; a second option
+# behind a space; SQL in an identifier; JSON strings that can't be read safely.
+#
+# Doesn't stop: anything in free text (messages, bodies, notes, prompts, code, search
+# terms), nor words that are no command to begin with.
+#
+# Incidents: https://github.com/0xKoda/WireMCP/issues/12 (interface name),
+# https://github.com/recursechat/mcp-server-apple-shortcuts/issues/9 (quotes),
+# https://github.com/disler/aider-mcp-server/issues/16 (file names), CVE-2025-53967
+# (a key in a curl command), CVE-2025-68144 and
+# https://github.com/modelcontextprotocol/servers/issues/3545 (a ref that is an
+# option), https://github.com/Flux159/mcp-server-kubernetes/pull/305 (a second option
+# behind a space), https://github.com/modelcontextprotocol/servers/issues/1348 (SQL in
+# a table's name).
+package starter.arguments
+
+import data.starter.lib
+import rego.v2
+
+deny contains f if some f in lib.denied(findings)
+
+warn contains f if {
+	lib.warns
+	some f in lib.warned(findings)
+}
+
+# Most strings need one look only.
+suspects := [e |
+	some e in lib.entries
+	regex.match(any_of[e.kind], e.value)
+]
+
+any_of := {k: concat("|", [syntax[k], leading_dash[k], second_option[k], sql[k], `^\s*[\[{]`]) | some k in {e.kind | some e in lib.entries}}
+
+findings contains lib.finding("arguments.shell", e, "the value has shell syntax in it, where a plain name is expected") if {
+	some e in suspects
+	regex.match(syntax[e.kind], e.value)
+}
+
+# By kind, what is a command in disguise.
+syntax := {
+	"id": strict, "table": strict, "host": strict,
+	"path": concat("|", [strict, `[|<>]`]),
+	"ref": concat("", ["[;|&$`<>\"'\\\\\\x00-\\x1f]|", lib.runs_program]),
+	"label": concat("", [`["']\s*(;|&&?|\|\|?)|\$\([A-Za-z/]|`, lib.runs_program]),
+	"url": concat("", ["\\$\\(|`|&&|[\"\\r\\n]|[;|]\\s*(", lib.program_names, `)\b`]),
+	"address": lib.runs_program, "place": lib.runs_program, "other": lib.runs_program, "argv": lib.runs_program, "mount": lib.runs_program,
+	"data": never, "code": never, "sql": never, "cypher": never, "query": never, "fragment": never, "command": never,
+	"limit": never, "amount": never,
+}
+
+never := `^\b$`
+
+strict := concat("", [
+	";\\s+\\S|;\\s*[/.$~\\\\]|&&|\\|\\||\\|\\s|\\s\\||\\s&\\s*\\S*$|\\$\\(|\\$\\{|`|[\\n\\r\\x00]|[\"']\\s*[;&|]|[;&|]\\s*[\"']|[<>]\\(|",
+	lib.runs_program,
+])
+
+findings contains lib.finding("arguments.option", e, "the value begins with a dash and would be read as an option") if {
+	some e in suspects
+	regex.match(leading_dash[e.kind], e.value)
+}
+
+leading_dash := {
+	"id": `^\s*--?[A-Za-z]`, "ref": `^\s*--?[A-Za-z]`, "host": `^\s*--?[A-Za-z]`, "path": `^\s*--?[A-Za-z]`, "table": `^\s*--?[A-Za-z]`,
+	"url": `^\s*--?[A-Za-z]`, "place": `^\s*--?[A-Za-z]`, "address": `^\s*--?[A-Za-z]`,
+	"label": `^\s*(--[A-Za-z][\w-]*(=|$)|-[A-Za-z]$)`, "other": `^\s*(--[A-Za-z][\w-]*(=|$)|-[A-Za-z]$)`,
+	"limit": `^\s*--?[A-Za-z]`, "amount": `^\s*--?[A-Za-z]`,
+	"mount": never, "argv": never, "data": never, "code": never, "sql": never, "cypher": never, "query": never, "fragment": never, "command": never,
+}
+
+findings contains lib.finding("arguments.option", e, "the value has an option behind a space") if {
+	some e in suspects
+	regex.match(second_option[e.kind], e.value)
+}
+
+second_option := {
+	"id": `\s--?[A-Za-z]`, "ref": `\s--?[A-Za-z]`, "host": `\s--?[A-Za-z]`,
+	"path": `\s--[a-z][\w-]*(=|\s|$)|\s-[A-Za-z](\s|$)`, "place": `\s--[a-z][\w-]*=`, "url": `\s--?[A-Za-z]`, "label": `\s--[a-z][\w-]*=`, "other": `\s--[a-z][\w-]*=`,
+	"table": `\s--[a-z]`, "address": `\s--[a-z][\w-]*=`,
+	"limit": `\s--?[A-Za-z]`, "amount": `\s--?[A-Za-z]`,
+	"mount": never, "argv": never, "data": never, "code": never, "sql": never, "cypher": never, "query": never, "fragment": never, "command": never,
+}
+
+findings contains lib.finding("arguments.sql", e, "the value has SQL in it, where an identifier is expected") if {
+	some e in suspects
+	regex.match(sql[e.kind], e.value)
+}
+
+sql := object.union({k: never | some k, _ in syntax}, {
+	"id": in_identifier, "table": concat("", [`[;'"]|--|/\*|`, in_identifier]), "label": quoted_sql, "address": quoted_sql,
+})
+
+in_identifier := `(?i)'\s*(or|and|union|;|--|#|\|\|)|\bunion\s+(all\s+)?select\b|\bor\s+['"(]?\w+['"]?\s*=\s*['"(]?\w+|;\s*(drop|delete|update|insert|alter|truncate|select|exec|create)\b|--\s*$`
+
+quoted_sql := `(?i)'\s*(or|and)\s*'?\w+'?\s*=|'\s*;?\s*--\s*$|'\s*;\s*(drop|delete|update|insert|alter|truncate|exec)\b|\bunion\s+(all\s+)?select\b.*\bfrom\b`
+
+findings contains lib.finding("arguments.json", e, "the value is JSON with a number that can't be read safely") if {
+	some e in suspects
+	regex.match(`^\s*[\[{]`, e.value)
+	lib.unreadable_json(e.value)
+}

@@ -1,0 +1,189 @@
+# Command lines and argument vectors.
+#
+# Stops, in a tool that runs one program: everything that would run a second one
+# (; & | newline, $(…), backquotes, redirection). In a tool that runs a shell: the
+# operators that settings.commands.operators doesn't list, and per program, whatever
+# quotes, paths, wrappers or assignments it hides behind: programs that no agent
+# should start, or all but those of settings.commands.allow; interpreters with inline
+# code or a program from a pipe; options that load code or redirect the program;
+# deletion of whole trees, histories, databases and clusters; secret and system paths;
+# files sent away. A program whose name is only known to the shell is refused.
+#
+# Doesn't stop: what an allowed program does by itself (a build script, a Makefile);
+# code in a file that is run later; an alias or function of the user's shell.
+#
+# Incidents: GHSA-hjm5-xgj8-vwj6, CVE-2025-59377, GHSA-94gr-w3q5-rfqr (second command
+# for kubectl), GHSA-fgmx-xfp3-w28p (aws), CVE-2025-11490 and CVE-2025-11491 and
+# https://github.com/wonderwhy-er/DesktopCommanderMCP/issues/423 and /555 (deny list
+# evaded by path, substitution, quotes, expansion), GHSA-6mx4-4h42-r8vh (--server),
+# https://github.com/blazickjp/shell-mcp-server/issues/6 (only cwd checked),
+# CVE-2025-66032 (options of harmless programs), CVE-2026-4270 (file:// read).
+package starter.commands
+
+import data.starter.lib
+import rego.v2
+
+deny contains f if some f in lib.denied(findings)
+
+warn contains f if {
+	lib.warns
+	some f in lib.warned(findings)
+}
+
+findings contains lib.finding("commands.operators", l.entry, "the command runs more than one program, or redirects: make one call for each program, or list the operator in settings.commands.operators if the tool runs a shell") if {
+	some l in lib.lines
+	count({t | some t in l.tokens; t in operators}) > 0
+}
+
+# A tool that runs one program has no use for operators.
+operators := lib.separators | {"<", ">", ">>", "<<", "<<<"} if not lib.runs_shell
+
+operators := (lib.separators | {"<", ">", ">>", "<<", "<<<"}) - ({o | some o in data.settings.commands.operators} | {"(", ")"}) if lib.runs_shell
+
+findings contains lib.finding("commands.substitution", l.entry, "the command contains another one, in $(…), backquotes or <(…): run it on its own") if {
+	some l in lib.lines
+	substitutes(l)
+}
+
+# What is in single quotes is literal; $(…) in a shell tool is looked into, unless it
+# has parentheses itself.
+substitutes(l) if {
+	regex.match("[$<>]\\(|`", l.text)
+	some part in regex.find_n(`'[^']*'|"(?:\\(?s:.)|[^"\\])*"|\\(?s:.)|[^'"\\]+|['"]`, l.text, -1)
+	not startswith(part, "'")
+	regex.match(substitution, part)
+}
+
+substitution := "[$<>]\\(|`" if not lib.runs_shell
+
+substitution := "[$<>]\\(|`" if {
+	lib.runs_shell
+	not data.settings.commands.substitution
+}
+
+substitution := "[<>]\\(|\\$\\([^()]*(\\(|$)" if {
+	lib.runs_shell
+	data.settings.commands.substitution
+}
+
+findings contains lib.finding("commands.hidden", s.entry, "which program the command runs is only known to the shell: write its name literally") if {
+	some s in lib.segments
+	s.shell
+	regex.match("[$`*?\\[{~]|^['\"\\\\]+$|^\\$'", regex.replace(s.raw[0], `^'[^']*'$`, ""))
+}
+
+findings contains lib.finding("commands.allow", s.entry, "the program is none of those in settings.commands.allow") if {
+	count(data.settings.commands.allow) > 0
+	lib.runs_shell
+	some s in lib.segments
+	not allowed(s)
+}
+
+# An entry allows a program, or the command lines that begin with its words.
+allowed(s) if {
+	some a in data.settings.commands.allow
+	startswith(concat(" ", [s.line, ""]), concat(" ", [lower(lib.bare(a)), ""]))
+}
+
+allowed(s) if {
+	some a in data.settings.commands.allow
+	contains(a, "'") # a quoted argument that begins so
+	startswith(s.line, lower(lib.bare(a)))
+}
+
+findings contains lib.finding("commands.program", s.entry, "the program is one that no agent should start: settings.commands.allow_programs exempts one") if {
+	some s in lib.segments
+	count((s.ran & denied_programs) - {p | some p in data.settings.commands.allow_programs}) > 0
+}
+
+denied_programs := lib.denied_programs | {p | some p in data.settings.commands.extra_programs}
+
+findings contains lib.finding("commands.program", s.entry, "the program destroys file systems") if {
+	some s in lib.segments
+	regex.match(`^mkfs|^newfs|^format\.com`, s.name)
+}
+
+findings contains lib.finding("commands.inline", s.entry, "the command gives an interpreter its program: put it into a file that can be looked at") if {
+	some s in lib.segments
+	some name in s.ran
+	pattern := lib.inline_code[regex.replace(name, `[0-9.]+$`, "")]
+	some w in array.slice(s.words, 0, count(s.words))
+	w != s.words[0]
+	regex.match(pattern, w)
+}
+
+findings contains lib.finding("commands.inline", s.entry, "the command pipes a program into an interpreter: put it into a file that can be looked at") if {
+	some s in lib.segments
+	s.name in lib.reads_program
+	takes_input(s)
+}
+
+takes_input(s) if {
+	s.piped
+	count([w | some w in array.slice(s.words, 1, count(s.words)); not startswith(w, "-")]) == 0
+}
+
+takes_input(s) if "<<" in {regex.replace(w, `HERE$`, "") | some w in s.words}
+
+takes_input(s) if count({"<<", "<<<"} & {w | some w in s.words}) > 0
+
+findings contains lib.finding("commands.option", e, "the command has an option that makes the program run other code, or speak to another place or as another user, than it is set up for") if {
+	some [e, _] in lib.written
+}
+
+findings contains lib.finding("commands.destructive", s.entry, "the command deletes more than can be brought back: name exactly what shall go, or do it by hand") if {
+	some s in lib.segments
+	some line in lib.command_forms(s)
+	regex.match(lib.destructive, line)
+}
+
+findings contains lib.finding("commands.upload", s.entry, "the command sends a file to another machine") if {
+	some s in lib.segments
+	some line in lib.command_forms(s)
+	regex.match(lib.sends_file, line)
+}
+
+findings contains lib.finding("commands.environment", l.entry, "the command sets a variable that makes programs load other code") if {
+	some l in lib.lines
+	some t in l.tokens
+	regex.match(lib.loading_variables, lib.bare(t))
+}
+
+findings contains lib.about("commands.environment", array.concat(at, [name]), "the environment has a variable that makes programs load other code") if {
+	some [at, o] in lib.objects
+	count(at) > 0
+	at[count(at) - 1] in {"env", "environment", "envs", "environment_variables", "environmentVariables", "env_vars", "envVars"}
+	some name, value in o
+	is_string(value)
+	regex.match(lib.loading_variables, concat("=", [name, value]))
+}
+
+findings contains lib.finding("commands.path", s.entry, "the command names a path that is the system's, or where keys and credentials are, or that is outside settings.paths.roots") if {
+	some s in lib.segments
+	some p in lib.named_paths(s)
+	forbidden(p)
+}
+
+forbidden(p) if lib.secret(p)
+
+forbidden(p) if lib.steers(p)
+
+forbidden(p) if lib.system(p)
+
+forbidden(p) if {
+	confined
+	lib.goes_up(p)
+}
+
+forbidden(p) if {
+	confined
+	regex.match(`^(~[\w.-]*(/|$)|/[\w./@+-]*$)`, p.text)
+	not lib.within(p)
+	p.text != "/dev/null"
+}
+
+# Paths elsewhere than on this machine are not under the roots.
+confined if {
+	count(lib.roots) > 0
+	lib.runs_shell
+}

@@ -1,0 +1,106 @@
+# Git references and branches.
+#
+# Stops: reference names with characters that git or a shell reads as something else;
+# forced pushes to protected branches; deleting protected branches and branch
+# protection; throwing away work (reset --hard, clean, stash drop); with
+# settings.git.direct_writes false, pushing files straight to a protected branch.
+# A leading dash is stopped by starter.arguments, git's own options by
+# starter.commands.
+#
+# Doesn't stop: a merge of a bad pull request; a push that a hook of the repository
+# turns into something else.
+#
+# Incidents: CVE-2025-68144 and https://github.com/modelcontextprotocol/servers/issues/3545
+# (a ref that is an option), https://github.com/modelcontextprotocol/servers/issues/3751
+# (files pushed to main), the histories lost to forced pushes and hard resets by
+# coding agents in 2025.
+package starter.git
+
+import data.starter.lib
+import rego.v2
+
+deny contains f if some f in lib.denied(findings)
+
+warn contains f if {
+	lib.warns
+	some f in lib.warned(findings)
+}
+
+findings contains lib.finding("git.ref", e, "the value is not the name of a branch, tag or revision") if {
+	some e in lib.entries
+	e.kind == "ref"
+	regex.match(`^ext::|[\\?*\[\x00-\x20\x7f]|\.\.\.\.|\.lock$|^/|//|/$|^@$|\.\.$`, regex.replace(e.value, `@\{[^}]*\}|:.*$|^refs/|\^\{.*\}`, ""))
+	not regex.match(`\s\S+\s|^[^:]+: `, e.value) # a sentence: the name means something else here
+}
+
+findings contains lib.about("git.force", ["force"], "a forced push to a protected branch rewrites what others have: push without force, or to another branch") if {
+	"push" in lib.tool_words
+	some [_, o] in lib.objects
+	some name in {"force", "force_push", "forcePush", "forced"}
+	o[name] in {true, "true", "yes", 1}
+	not elsewhere(o)
+}
+
+# A push that names only branches that aren't protected.
+elsewhere(o) if {
+	named := {v | some name in branch_names; v := o[name]; is_string(v)}
+	count(named) > 0
+	count({b | some b in named; protected(b)}) == 0
+}
+
+branch_names := {name | some name, _ in lib.kinds; regex.match(`(?i)^(target_?|remote_?|base_?|head_?)?(branch|branch_?name|ref|refspec|tag)$`, name)}
+
+protected(branch) if {
+	some pattern in data.settings.git.protected
+	glob.match(lower(pattern), [], regex.replace(lower(branch), `^(\+|refs/heads/|origin/|heads/|[^:]*:)+`, ""))
+}
+
+findings contains lib.about("git.delete", array.concat(at, [name]), "the branch is protected: it is not to be deleted") if {
+	count(lib.tool_words & {"delete", "remove"}) > 0
+	count(lib.tool_words & {"branch", "branches", "ref", "tag"}) > 0
+	some [at, o] in lib.objects
+	some name, value in o
+	is_string(value)
+	protected(value)
+}
+
+findings contains lib.about("git.protection", [], "branch protection is not an agent's to remove") if {
+	count(lib.tool_words & {"delete", "remove", "disable", "update", "unprotect"}) > 0
+	count(lib.tool_words & {"protection", "protections", "ruleset", "rulesets", "unprotect"}) > 0
+}
+
+findings contains lib.about("git.direct", array.concat(at, [name]), "the branch is protected: write to another one and open a pull request") if {
+	not data.settings.git.direct_writes
+	not lib.tool_reads
+	count(lib.tool_words & {"push", "write", "upload", "commit", "put", "edit", "update", "create", "delete", "merge"}) > 0
+	count(lib.tool_words & {"branch", "pull", "pr", "mr", "request", "issue", "release", "tag", "workflow", "run"}) == 0
+	some [at, o] in lib.objects
+	some name in branch_names
+	value := o[name]
+	is_string(value)
+	protected(value)
+}
+
+findings contains lib.about("git.discard", array.concat(at, [name]), "this throws away work that git can't bring back: commit or stash it first") if {
+	count(lib.tool_words & {"git", "reset", "clean", "stash", "checkout", "restore"}) > 1
+	some [at, o] in lib.objects
+	some name, value in o
+	discards(name, value)
+}
+
+discards("mode", "hard") if "reset" in lib.tool_words
+
+discards("hard", true) if "reset" in lib.tool_words
+
+discards("force", true) if {
+	"clean" in lib.tool_words
+	not object.get(input.arguments, "dryRun", object.get(input.arguments, "dry_run", false)) == true
+}
+
+discards("force", true) if count(lib.tool_words & {"checkout", "restore"}) > 0
+
+discards(name, value) if {
+	"stash" in lib.tool_words
+	name in {"mode", "action", "operation", "subcommand"}
+	value in {"drop", "clear"}
+}

@@ -1,0 +1,16 @@
+# Which environment a call is for, when its arguments say so.
+package starter.lib
+
+import rego.v2
+
+# environment_named says that an argument like environment, stage or dsn_env names one
+# of a list of environments.
+environment_named(list) if {
+	some [_, o] in objects
+	some name, value in o
+	name in environment_names
+	is_string(value)
+	count({w | some w in words(value)} & {lower(x) | some x in list}) > 0
+}
+
+environment_names := {name | some name, _ in kinds; regex.match(`(?i)^(.*[_-])?(env|environment|stage|tier|dsn|deployment_env)$|[a-z](Env|Environment|Stage)$`, name)}

@@ -1,0 +1,159 @@
+# A path as programs read it, whatever way it was written.
+package starter.lib
+
+import rego.v2
+
+# path is {"entry", "text", "lower"}: decoded, with forward slashes, without empty and
+# "." segments; lower is the same in lower case.
+path(e) := {"entry": e, "text": text, "lower": lower(text)} if {
+	text := regex.replace(decoded(e.value), `/(?:\.?/)+`, "/")
+}
+
+# Escapes are decoded three times: what is decoded twice on its way still shows.
+decoded(s) := s if {
+	not regex.match(`[%\\]|[^\x00-\x7f]`, s)
+} else := strings.replace_n(escapes, strings.replace_n(escapes, strings.replace_n(escapes, s)))
+
+escapes := {
+	"\\": "/", "%25": "%", "%2e": ".", "%2E": ".", "%2f": "/", "%2F": "/", "%5c": "/", "%5C": "/", "%7e": "~", "%7E": "~",
+	"%c0%ae": ".", "%C0%AE": ".", "%c0%af": "/", "%C0%AF": "/", "%00": "\u0000", "%u002e": ".", "%u2215": "/",
+	"\uff0e": ".", "\u2024": ".", "\uff0f": "/", "\uff3c": "/", "\u2215": "/", "\u2044": "/", "\uff5e": "~",
+}
+
+# suspects are the paths that need a closer look: most need none.
+path_suspects := [p |
+	some e in entries
+	regex.match(path_like[e.kind], e.value)
+	p := path(e)
+	suspect_path(p)
+]
+
+suspect_path(p) if regex.match(bad_path, p.lower)
+
+suspect_path(p) if base(p) in {lower(n) | some n in data.settings.paths.extra_names}
+
+suspect_path(p) if {
+	count(data.settings.paths.extra_segments) > 0
+	count(extra_segments & {s | some s in split(p.lower, "/")}) > 0
+}
+
+suspect_path(p) if {
+	count(data.settings.paths.extra_dirs) > 0
+	absolute(p)
+}
+
+suspect_path(p) if outside(p)
+
+# By kind, what may be a path and isn't an ordinary relative one.
+path_like := {
+	"path": concat("", [`^[^\w@+=]|/[^\w@+=(\[]|[^\w@+=,./ ()\[\]#!&'~-]|^[A-Za-z]:|(?i:\.(p12|pfx|ppk|jks|keystore|kdbx|keychain|keychain-db|ovpn|tfstate|key|pem|backup|ps1|json|ya?ml|toml|ini|xml|db|sqlite|dat|csv|old|bak|env)$|(^|/)[^./]*$|\.$)`, extra_names_pattern]),
+	"place": path_shape, "data": path_shape, "label": path_shape, "other": path_shape, "id": path_shape, "ref": path_shape,
+	"host": path_shape, "argv": path_shape, "code": path_shape,
+	"url": `^\b$`, "command": `^\b$`, "sql": `^\b$`, "cypher": `^\b$`, "query": `^\b$`, "fragment": `^\b$`,
+	"table": `^\b$`, "address": `^\b$`, "mount": `^\b$`, "limit": `^\b$`, "amount": `^\b$`,
+}
+
+# Names that settings add can look like anything.
+extra_names_pattern := "|^" if count(data.settings.paths.extra_names) + count(data.settings.paths.extra_segments) > 0
+
+extra_names_pattern := "" if count(data.settings.paths.extra_names) + count(data.settings.paths.extra_segments) == 0
+
+path_shape := `^\s*([/~\\]|\.\.?([/\\%]|$)|%2[ef]|%5c|%7e|[A-Za-z]:[/\\]|\$\{?[A-Z]+\}?[/\\]|%[A-Za-z]+%)|[/\\]\.|\.\.[/\\]|%2[eE]|%5[cC]|[．／]`
+
+bad_path := concat("|", [up, home, system_paths, secret_paths, agent_paths, written_paths, unseen, `^//`])
+
+# outside says that an absolute path is under none of the roots, if there are any.
+outside(p) if {
+	count(roots) > 0
+	p.entry.kind in {"path", "place"}
+	absolute(p)
+	not within(p)
+}
+
+absolute(p) if regex.match(`^(/|[a-z]:)`, p.lower)
+
+# within says that a path is one of the configured roots or below one.
+within(p) if strings.any_prefix_match(concat("", [p.text, "/"]), roots)
+
+within(p) if {
+	regex.match(`^[a-z]:/`, p.lower) # case doesn't matter there
+	strings.any_prefix_match(concat("", [p.lower, "/"]), {lower(r) | some r in roots})
+}
+
+roots := {concat("", [trim_right(replace(r, `\`, "/"), "/"), "/"]) | some r in data.settings.paths.roots}
+
+goes_up(p) if regex.match(up, p.text)
+
+up := `(^|/)\.\.([ ;.]*/|[ ;]*$)`
+
+home := `^\s*(~[\w.-]*(/|$)|\$\{?[a-zA-Z_]+\}?(/|$)|%[A-Za-z][A-Za-z_()]{2,}%|\$env:)|\$\{?(?i:HOME|PWD|USER)\b`
+
+unseen := `[\x00-\x1f\x7f\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{2069}\x{feff}]`
+
+# system says that a path is of the operating system: devices, processes, sockets.
+system(p) if {
+	regex.match(system_paths, p.lower)
+	not regex.match(`^/dev/(null|zero|u?random|stdin|stdout|stderr)$`, p.lower)
+	not within(p)
+}
+
+system(p) if {
+	count(data.settings.paths.extra_dirs) > 0
+	strings.any_prefix_match(concat("", [p.text, "/"]), {concat("", [trim_right(d, "/"), "/"]) | some d in data.settings.paths.extra_dirs})
+	not within(p)
+}
+
+system_paths := concat("", [
+	`^(/host|/rootfs|/private|/mnt/[a-z])?([a-z]:)?/(proc|sys|dev|etc|boot|run|var/run|var/lib/(docker|containerd|kubelet|etcd)|`,
+	`var/spool/cron|windows|winnt|system volume information)(/|$)|\.sock$|^//?[.?]/|/\$(mft|boot)|:\$(data|i30|index_allocation)|`,
+	`(^|/)(con|nul|aux|com[0-9]|lpt[0-9]|conin\$|conout\$)(\.[a-z0-9]*)?$`,
+])
+
+# secret says that a path is one of keys, credentials or shell start-up files.
+secret(p) if {
+	regex.match(secret_paths, p.lower)
+	not base(p) in data.settings.paths.allow_names
+}
+
+secret(p) if base(p) in {lower(n) | some n in data.settings.paths.extra_names}
+
+secret(p) if {
+	count(data.settings.paths.extra_segments) > 0
+	count(extra_segments & {s | some s in split(p.lower, "/")}) > 0
+}
+
+extra_segments := {lower(s) | some s in data.settings.paths.extra_segments}
+
+base(p) := trim_right(regex.replace(p.lower, `^.*/`, ""), " .")
+
+secret_paths := concat("", [
+	`(^|/)(`,
+	`\.(ssh|aws|azure|gnupg|kube|docker|oci|password-store|thunderbird|mozilla|terraform\.d|minikube)(/|$)|`,
+	`\.config/(gcloud|gh|hub|op|doctl|rclone|fish|autostart|systemd|chromium|google-chrome)(/|$)|\.local/share/keyrings|`,
+	`library/(keychains|launchagents|launchdaemons)|start menu/programs/startup|appdata/(local|roaming)/(google|microsoft/(credentials|protect)|mozilla)|`,
+	`\.git/(config|credentials)|\.m2/settings\.xml|`,
+	`(\.env(\.[^/]*)?|\.envrc|\.(bash|zsh|ksh|csh|tcsh)(rc|env|_?profile|_?login|_?logout|_?history|_?aliases)|`,
+	`\.(profile|login|inputrc|pam_environment|xinitrc|xprofile|xsessionrc|rhosts|netrc|npmrc|pypirc|pgpass|my\.cnf|git-credentials|gitconfig|`,
+	`htpasswd|dockercfg|dockerconfigjson|boto|s3cfg|vault-token)|_netrc|\.yarnrc(\.yml)?|\.(mysql|psql|python|sqlite|rediscli|node_repl)_history|`,
+	`(microsoft\.powershell_)?profile\.ps1|id_(rsa|dsa|ecdsa|ed25519)(_sk)?(\.(pem|key|old|bak|ppk))?|authorized_keys2?|`,
+	`credentials(\.(json|db|xml|ini|ya?ml|toml|csv))?|secrets\.(json|ya?ml|toml|env)|kubeconfig|\.?service[-_]account[^/]*\.json|`,
+	`application_default_credentials\.json|client_secrets?[^/]*\.json|[^/]*\.(p12|pfx|ppk|jks|keystore|kdbx|keychain|keychain-db|ovpn|tfstate|key)|`,
+	`[^/]*\.tfstate\.backup|[^/]*(priv|key)[^/]*\.pem|login data|cookies\.sqlite|key[34]\.db|logins\.json|wallet\.dat|shadow|gshadow|sudoers|master\.passwd)`,
+	`[ .]*$)`,
+])
+
+# steers says that a path is the configuration of an agent, an editor or git: who
+# writes there decides what runs next.
+steers(p) if regex.match(agent_paths, p.lower)
+
+steers(p) if {
+	not tool_reads
+	regex.match(written_paths, p.lower)
+}
+
+written_paths := `(^|/)(\.git/.|\.(vscode|idea|zed|fleet)/(.*/)?(settings|tasks|launch|mcp|workspace|keymap)\.(json|xml)|\.(cursorrules|windsurfrules|clinerules)$)`
+
+agent_paths := concat("", [
+	`(^|/)(\.(claude|cursor|codex|gemini|windsurf|codeium|continue|roo|cline|kiro|amazonq|copilot|junie|augment|goose|opencode|regogate)(/|$)|`,
+	`\.claude\.json$|\.?mcp\.json$|claude_desktop_config\.json$|(cline_)?mcp[-_](settings|config)\.json$|\.aider\.conf\.ya?ml$)`,
+])

@@ -1,0 +1,87 @@
+# SQL, read without parsing it: string literals and comments are taken out as each
+# family of databases does, and what is left is looked at. Where two families differ
+# (backslashes, # and -- comments) both readings must pass.
+package starter.lib
+
+import rego.v2
+
+# sql_texts are [entry, text] of every string that is SQL.
+sql_texts := array.concat(
+	[[e, e.value] | some e in entries; is_sql(e)],
+	[[s.entry, w] | # psql -c, mysql -e, sqlite3 FILE SQL
+		some s in segments
+		count(s.ran & {"psql", "mysql", "mariadb", "sqlite3", "sqlcmd", "clickhouse-client", "duckdb", "snowsql", "bq"}) > 0
+		some w in array.slice(s.words, 1, count(s.words))
+		regex.match(`(?i)^\s*(--command=|--execute=|-c|-e)?\s*(select|insert|update|delete|drop|create|alter|truncate|grant|copy|do|with|merge|call|exec)\s`, w)
+	],
+)
+
+is_sql(e) if {
+	e.kind == "sql"
+	regex.match(`(?i)sql`, e.name)
+}
+
+is_sql(e) if {
+	e.kind in {"sql", "query", "code"}
+	database_tool
+}
+
+is_sql(e) if {
+	e.kind in {"sql", "query", "code"}
+	count(tool_words & {"query", "execute", "run", "statement"}) > 0
+	count(tool_words & {"search", "web", "find", "docs", "graph", "neo4j", "cypher", "graphql"}) == 0
+	regex.match(concat("", [`(?i)^[\s(;]*(--|/\*|#|(`, sql_verbs, `)\b)`]), e.value)
+}
+
+is_sql(e) if {
+	e.kind in {"sql", "query", "other", "data", "code"}
+	count(tool_words & {"search", "web", "find", "docs"}) == 0
+	regex.match(concat("", [
+		`(?is)^\s*(/\*.*?\*/\s*|--[^\n]*\n\s*)*(select\b.+\bfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s|merge\s+into\s|`,
+		`(drop|create|alter|truncate)\s+(table|database|schema|view|index|user|role|function)\s|with\s+\w+\s+as\s*\()`,
+	]), e.value)
+}
+
+database_tool if {
+	count(tool_words & {
+		"athena", "bigquery", "clickhouse", "cockroach", "databricks", "database", "db", "duckdb", "mariadb", "mssql", "mysql", "oracle",
+		"pg", "postgres", "postgresql", "presto", "redshift", "snowflake", "sql", "sqlite", "sqlserver", "supabase", "table", "trino",
+	}) > 0
+	count(tool_words & {"docs", "graph", "neo4j", "cypher", "graphql", "mongo", "mongodb", "search"}) == 0
+}
+
+sql_verbs := concat("|", [
+	"select|with|insert|update|delete|drop|create|alter|truncate|grant|revoke|merge|replace|upsert|call|exec|execute|do|copy|load|attach|detach|install",
+	"pragma|explain|show|describe|desc|set|begin|start|commit|rollback|savepoint|vacuum|use|declare|lock|rename|comment|analyze|reindex|prepare|handler|import|export|kill|shutdown|values",
+])
+
+# readings are the ways in which databases read a text: lower case, no literals, no
+# comments, single spaces, nothing after the last statement.
+readings(text) := {tidy(regex.replace(text, ansi, " ${1}${2}${3}${4}${5}${6} "))} if {
+	not regex.match(`\\|#|--\S`, text)
+} else := {tidy(regex.replace(text, ansi, " ${1}${2}${3}${4}${5}${6} ")), tidy(regex.replace(text, mysql, " ${1}${2}${3}${4}${5} "))}
+
+tidy(s) := regex.replace(trim(regex.replace(lower(s), `\s+`, " "), " "), `( ?;)+$`, "")
+
+# The groups keep what stays: of a literal its quotes, of a quoted name the name.
+ansi := "(?is)\\b(?:e(')(?:\\\\.|''|[^'\\\\])*('))|(')(?:''|[^'])*(')|--[^\\n]*|/\\*.*?\\*/|\"((?:\"\"|[^\"])*)\"|`([^`]*)`"
+
+mysql := "(?is)(')(?:\\\\.|''|[^'\\\\])*(')|(\")(?:\\\\.|\"\"|[^\"\\\\])*(\")|#[^\\n]*|--(?:\\s[^\\n]*|$)|/\\*.*?\\*/|`([^`]*)`"
+
+# unreadable_sql has something that databases read so differently that taking out
+# literals is no help.
+unreadable_sql(text) if {
+	regex.match(concat("|", [
+		`/\*M?!`, # MySQL runs the comment
+		`/\*[^*]*/\*`, # PostgreSQL nests comments
+		`\$\w*\$`, # PostgreSQL's other quotes
+		`(?i)\bu&['"]`, `\x00`,
+		`\[[^\]']*'[^\]']*\]`, # a quote in brackets is part of a name in T-SQL
+	]), text)
+}
+
+# Comments and literals that don't end.
+unreadable_sql(text) if {
+	some r in readings(text)
+	regex.match(`(^|[^'])'([^']|$)|(^|[^"])"([^"]|$)|\x60|/\*`, r)
+}

@@ -1,0 +1,5 @@
+package starter.settings
+
+import rego.v2
+
+problems contains "x" if false

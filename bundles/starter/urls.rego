@@ -1,0 +1,129 @@
+# URLs.
+#
+# Stops: schemes that aren't in settings.urls.schemes (file:, javascript:, gopher:, …),
+# however they are spelt; hosts on private, link-local, loopback and carrier networks,
+# cloud metadata services, internal names and names without a dot; addresses written
+# as one number, in hexadecimal, octal or short; user names and passwords; hosts in
+# other alphabets; `..` in the path.
+#
+# Doesn't stop: a public name that resolves to a private address, or a redirect to one:
+# only the client that connects can see that. A URL in free text.
+#
+# Incidents: https://github.com/modelcontextprotocol/servers/issues/4492 (metadata
+# service), https://github.com/egoist/fetch-mcp/issues/3 (loopback),
+# https://github.com/jae-jae/fetcher-mcp/issues/37 (second URL of a list),
+# https://github.com/merajmehrabi/puppeteer-mcp-server/issues/22 (intranet by browser),
+# https://github.com/microsoft/playwright-mcp/issues/1205 (file:), CVE-2026-4270
+# (file:// in a command), CVE-2026-11720 (dot segments leave the configured path).
+package starter.urls
+
+import data.starter.lib
+import rego.v2
+
+deny contains f if some f in lib.denied(findings)
+
+warn contains f if {
+	lib.warns
+	some f in lib.warned(findings)
+}
+
+findings contains lib.finding("urls.scheme", u.entry, "the URL's scheme is not allowed: use one of settings.urls.schemes") if {
+	some u in lib.urls
+	u.scheme != ""
+	not allowed_scheme(u)
+}
+
+allowed_scheme(u) if {
+	u.scheme in data.settings.urls.schemes
+	not u.scheme in {"file", "fileb"}
+}
+
+# A file: URL, where the scheme is allowed, is still a path.
+allowed_scheme(u) if {
+	u.scheme in {"file", "fileb"}
+	u.scheme in data.settings.urls.schemes
+	p := lib.path(object.union(u.entry, {"value": regex.replace(u.entry.value, `^\s*[A-Za-z]+:(//(localhost)?)?`, "")}))
+	lib.within(p)
+	not lib.goes_up(p)
+}
+
+# What a program calls its own resources is no business of this check.
+allowed_scheme(u) if {
+	u.entry.kind != "url"
+	not u.scheme in dangerous_schemes
+}
+
+dangerous_schemes := {
+	"file", "fileb", "javascript", "vbscript", "data", "gopher", "dict", "ldap", "ldaps", "jar", "netdoc", "php", "phar",
+	"expect", "ext", "smb", "tftp", "chrome", "about", "ogg", "zip", "glob", "rar", "ssh2", "compress.zlib",
+}
+
+findings contains lib.finding("urls.private", u.entry, "the URL's host is internal: settings.urls.allow_hosts names exceptions") if {
+	some u in lib.urls
+	connects(u)
+	lib.private(u)
+	not excepted(u)
+}
+
+findings contains lib.finding("urls.host", u.entry, "the URL's host is not a plain host name or address") if {
+	some u in lib.urls
+	connects(u)
+	odd(u)
+	not excepted(u)
+}
+
+odd(u) if lib.odd_number(u)
+
+odd(u) if {
+	u.scheme != ""
+	regex.match(`[^a-z0-9.\-_\[\]:\x{80}-\x{10ffff}]|^$|\.\.`, u.host)
+}
+
+findings contains lib.finding("urls.idn", u.entry, "the URL's host is written in another alphabet, which can look like a name it isn't: settings.urls.allow_hosts names exceptions") if {
+	some u in lib.urls
+	connects(u)
+	regex.match(`[^\x00-\x7f]|(^|\.)xn--`, u.host)
+	not excepted(u)
+}
+
+findings contains lib.finding("urls.outside", u.entry, "the URL's host is none of settings.urls.only_hosts") if {
+	count(data.settings.urls.only_hosts) > 0
+	some u in lib.urls
+	u.entry.kind == "url"
+	u.host != ""
+	not matches(u.host, data.settings.urls.only_hosts)
+	not excepted(u)
+}
+
+findings contains lib.finding("urls.credentials", u.entry, "the URL holds a user name or password: leave them out") if {
+	some u in lib.urls
+	u.scheme in lib.web
+	u.user != ""
+}
+
+findings contains lib.finding("urls.traversal", u.entry, "the URL's path goes up with a `..` segment") if {
+	some u in lib.urls
+	regex.match(`(^|[/\\]|%2f|%5c)(\.|%2e){2}([/\\?#;]|%2f|%5c|$)`, regex.replace(u.text, `[?#].*$`, ""))
+}
+
+# Only schemes of the web are held to public hosts, and what has no scheme yet.
+connects(u) if u.scheme in lib.web
+
+connects(u) if {
+	u.scheme == ""
+	u.host != ""
+}
+
+excepted(u) if matches(u.host, data.settings.urls.allow_hosts)
+
+# A host matches a pattern that is the same, or begins with a dot and ends it.
+matches(host, patterns) if {
+	some p in patterns
+	lower(p) == host
+}
+
+matches(host, patterns) if {
+	some p in patterns
+	startswith(p, ".")
+	endswith(host, lower(p))
+}

@@ -1,0 +1,130 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/regogate/regogate/cmd/regogate/internal/report"
+	"github.com/regogate/regogate/cmd/regogate/internal/setup"
+	"github.com/regogate/regogate/config"
+	"github.com/regogate/regogate/decorator/stdioproxy"
+	"github.com/regogate/regogate/policy"
+)
+
+const aboutRun = `Gate an MCP server that talks over standard input and output.
+
+The server is started behind the gate, once the policy is loaded. Calls that the
+policy allows reach it byte for byte as they came; the others are answered in its
+place. What is on, what is off, what decides each tool and what was refused is told on
+standard error, without what arguments say.
+
+run exits with the server's own exit status, or with 2 when it could not start the
+gate; then the server wasn't started either.`
+
+func newRun() *cobra.Command {
+	var f gateFlags
+	c := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG...]",
+		Short: "Gate a stdio MCP server",
+		Long:  aboutRun,
+		RunE:  func(c *cobra.Command, args []string) error { return runServer(c, &f, args) },
+	}
+	f.register(c)
+	c.Flags().Lookup("format").Usage = "of the log: text or json; `auto` is text"
+	c.Flags().Lookup("tools").Usage = "tools/list result to report on before the server starts: JSON `FILE`"
+	c.Flags().SetInterspersed(false) // what follows the server's name is the server's
+	return c
+}
+
+func runServer(c *cobra.Command, f *gateFlags, command []string) error {
+	if len(command) == 0 {
+		return usage{"run", "no server", "give its command after --: regogate run --bundle DIR -- COMMAND"}
+	}
+	cfg, err := f.load(c)
+	if err != nil {
+		return err
+	}
+	json := f.format == "json"
+	log := report.NewAsync(c.ErrOrStderr(), json)
+	defer log.Close()
+	r := report.New(log, json)
+	s, err := setup.New(c.Context(), cfg, r)
+	if err != nil {
+		return err
+	}
+	passes, err := stdioproxy.PassUndecided(methods(cfg))
+	if err != nil {
+		return setup.Attribute(cfg, err)
+	}
+	r.Start(s, passes)
+	if cfg.Tools.File != "" {
+		tools, err := setup.ReadTools(s.Gate, cfg.Tools.File)
+		if err != nil {
+			return err
+		}
+		for _, t := range tools.All(cfg.Server.Name) {
+			r.Tool(s.Gate, t)
+		}
+	}
+	return serve(c, s, r, command)
+}
+
+// serve runs the server behind the gate until it ends.
+func serve(c *cobra.Command, s *setup.Setup, r *report.Report, command []string) error {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	status, err := stdioproxy.Run(policy.WithCaller(c.Context(), s.Caller), stdioproxy.Options{
+		Command: command,
+		Stdin:   c.InOrStdin(),
+		Stdout:  c.OutOrStdout(),
+		Stderr:  c.ErrOrStderr(),
+		Gate:    s.Gate,
+		Server:  s.Config.Server.Name,
+		Methods: methods(s.Config),
+		Signals: signals,
+		Logger:  r.Logger(),
+		OnTools: reportNew(s.Gate, r),
+		Hold:    stdioproxy.Hold(s.Config.Hold),
+	})
+	if status < 0 {
+		return usage{"run", strings.TrimPrefix(err.Error(), "stdioproxy: "), "give a command that can be started"}
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		r.Logger().Error("the gate ended", "error", oneLine(err.Error()))
+	}
+	return exit(status)
+}
+
+func methods(cfg config.Config) []stdioproxy.MethodRule {
+	var rules []stdioproxy.MethodRule
+	for _, m := range cfg.Methods {
+		rules = append(rules, stdioproxy.MethodRule{Name: m.Name, Action: m.Action})
+	}
+	return rules
+}
+
+// reportNew reports each tool once, and again when its declaration changed.
+func reportNew(gate *policy.Gate, r *report.Report) func([]*policy.Tool) {
+	var mu sync.Mutex
+	known := map[string]*policy.Tool{}
+	return func(tools []*policy.Tool) {
+		mu.Lock()
+		defer mu.Unlock()
+		now := make(map[string]*policy.Tool, len(tools))
+		for _, t := range tools {
+			now[t.Name()] = t
+			if known[t.Name()] != t {
+				r.Tool(gate, t)
+			}
+		}
+		known = now
+	}
+}

@@ -1,0 +1,202 @@
+// Package report tells an operator what a gate does: at the start what is on and what
+// is off, for each tool what decides its calls, and for each refusal why.
+//
+// Everything goes through one [log/slog.Logger], one line a fact. What turns off or
+// weakens a check is a warning, and shadow mode is the first and loudest line.
+//
+// # Limits
+//
+// No line repeats what arguments say. The message of a deny rule is its author's and
+// may do so, so it isn't logged; its rule id and location are.
+package report
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/regogate/regogate/cmd/regogate/internal/setup"
+	"github.com/regogate/regogate/config"
+	"github.com/regogate/regogate/policy"
+)
+
+// A Report writes to one logger. It is safe for concurrent use.
+type Report struct {
+	log  *slog.Logger
+	told *told
+}
+
+// New returns a Report that writes to w, as JSON or as text.
+func New(w io.Writer, json bool) *Report {
+	return &Report{log: slog.New(handler(w, json)), told: &told{}}
+}
+
+func handler(w io.Writer, json bool) slog.Handler {
+	if json {
+		return slog.NewJSONHandler(w, nil)
+	}
+	return slog.NewTextHandler(w, nil)
+}
+
+// Logger returns a logger for an adapter. What it says of a decision that [Report.Record]
+// has told already, and more fully, is dropped.
+func (r *Report) Logger() *slog.Logger { return slog.New(once{r.log.Handler(), r.told}) }
+
+// Start says what is on and what is off. passes are the MCP methods that reach the
+// server undecided.
+func (r *Report) Start(s *setup.Setup, passes []string) {
+	settings := s.Config.Settings()
+	if s.Config.Mode == string(policy.Shadow) {
+		r.log.Error("SHADOW MODE: calls that the rules refuse ARE FORWARDED to the server and only recorded", origin(settings, "mode")...)
+	}
+	var deny, warn int
+	packages := s.Rules.Packages()
+	for _, p := range packages {
+		deny += p.Deny
+		warn += p.Warn
+	}
+	r.log.Info("policy in force", "revision", s.Rules.Revision(), "bundle", strings.Join(s.Config.Bundle, ", "),
+		"packages", len(packages), "deny_rules", deny, "warn_rules", warn)
+	r.settings(settings)
+	if len(s.Config.Caller.Require) > 0 {
+		r.log.Info("required of every caller", "caller.require", strings.Join(s.Config.Caller.Require, ", "))
+	}
+	if len(passes) > 0 {
+		r.log.Warn("these methods reach the server undecided", "methods", strings.Join(passes, ", "))
+	}
+}
+
+// settings reports what is turned off, which limits are others, and what is on.
+func (r *Report) settings(settings []config.Setting) {
+	var on []any
+	for _, s := range settings {
+		section, _, _ := strings.Cut(s.Name, ".")
+		value := []any{s.Name, s.Value, "default", s.DefaultValue, "set_by", s.Origin}
+		switch {
+		case s.Name == "mode": // has a line of its own
+		case section == "limits" || section == "hold":
+			if s.Changed() {
+				r.log.Warn("a limit is not the default", value...)
+			}
+		case s.Changed() && weakens(s):
+			r.log.Warn("OFF: "+s.Off, value...)
+		case section == "schema" || s.Name == "tools.unmapped" || s.Name == "tools.own_package":
+			on = append(on, s.Name, s.Value)
+		}
+	}
+	r.log.Info("on", on...)
+}
+
+// weakens reports whether a value that isn't the default turns something off. Methods
+// may also be refused that would pass.
+func weakens(s config.Setting) bool {
+	return s.Off != "" && (s.Name != "methods" || strings.Contains(s.Value, "action: pass"))
+}
+
+func origin(settings []config.Setting, key string) []any {
+	for _, s := range settings {
+		if s.Name == key {
+			return []any{key, s.Value, "set_by", s.Origin}
+		}
+	}
+	return nil
+}
+
+// Tool says what decides the calls of one tool, or why they are all refused.
+func (r *Report) Tool(gate *policy.Gate, t *policy.Tool) {
+	cover := gate.Cover(t)
+	var names []string
+	var deny, warn int
+	for _, p := range cover.Packages {
+		names = append(names, p.Path)
+		deny += p.Deny
+		warn += p.Warn
+	}
+	attrs := []any{"tool", short(t.Name()), "packages", strings.Join(names, ", "), "deny_rules", deny, "warn_rules", warn, "schema", t.Digest()}
+	code, why := refusesAll(gate.Options(), t, cover)
+	if code == "" {
+		r.log.Info("tool", attrs...)
+		return
+	}
+	r.log.Warn("tool: every call is refused", append(attrs, "code", string(code), "why", why)...)
+}
+
+// refusesAll says with which code every call of t is refused, "" when none is known to be.
+func refusesAll(o policy.Options, t *policy.Tool, cover policy.Coverage) (policy.Code, string) {
+	switch err := t.SchemaErr(); {
+	case err != nil && !o.Schema.SkipEnforce:
+		return policy.SchemaUnusable, oneLine(err)
+	case cover.Err != nil:
+		return policy.Undecided, oneLine(cover.Err)
+	case cover.Deny == nil && o.Unmapped != "allow":
+		return policy.Unmapped, "no package covers it, and tools.unmapped is refuse"
+	case !cover.Own && o.OwnPackage == "require":
+		return policy.Unmapped, "only common packages cover it, and tools.own_package is require"
+	}
+	return "", ""
+}
+
+// Record implements policy.Recorder: it logs what was refused, and what went wrong.
+func (r *Report) Record(ctx context.Context, rec policy.Record) {
+	d := rec.Decision
+	if d.Allowed && d.WarnErr == nil {
+		return
+	}
+	r.told.add(d.ID)
+	level, what := slog.LevelWarn, "refused"
+	switch {
+	case d.Allowed:
+		what = "allowed, but its warnings could not be evaluated"
+	case d.Effective:
+		what = "would be refused, forwarded in shadow mode"
+	case d.Code() == policy.Undecided:
+		level = slog.LevelError // the policy's fault, and not the agent's
+	}
+	attrs := []slog.Attr{slog.String("tool", short(d.Tool)), slog.String("decision_id", d.ID), slog.String("revision", d.Revision)}
+	if !d.Allowed {
+		attrs = append(attrs, slog.String("code", string(d.Code())), slog.Any("reasons", reasons(d.Refusals)))
+	}
+	if d.Err != nil {
+		attrs = append(attrs, slog.String("err", oneLine(d.Err)))
+	}
+	if d.WarnErr != nil {
+		attrs = append(attrs, slog.String("warn_err", oneLine(d.WarnErr)))
+	}
+	r.log.LogAttrs(ctx, level, what, append(attrs, slog.Float64("elapsed_ms", float64(rec.Elapsed.Microseconds())/1000))...)
+}
+
+// reasons are the refusals without what might repeat an argument.
+func reasons(refusals []policy.Refusal) []string {
+	out := make([]string, len(refusals))
+	for i, r := range refusals {
+		what := r.Message
+		if r.Code == policy.Denied {
+			what = "a deny rule"
+			if r.Rule != "" {
+				what = "rule " + r.Rule
+			}
+		}
+		if r.Location != "" {
+			what = r.Location + ": " + what
+		}
+		out[i] = what
+	}
+	return out
+}
+
+// short cuts a name that an agent or a server may have made up.
+func short(name string) string { return cut(name, 128) }
+
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// oneLine keeps an error on one line, without the stack of a panic.
+func oneLine(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "\ngoroutine ")
+	return cut(strings.Join(strings.Fields(s), " "), 1024)
+}

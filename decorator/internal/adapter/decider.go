@@ -1,0 +1,104 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/google/uuid"
+
+	"github.com/regogate/regogate/decorator"
+	"github.com/regogate/regogate/policy"
+)
+
+// ErrNoDecider says that there is nobody to ask.
+var ErrNoDecider = errors.New("the decider is nil: make one with policy.NewGate, or policy.NewNoopGate while there are no rules")
+
+// CheckDecider refuses a decider that can't decide anything.
+func CheckDecider(d decorator.Decider) error {
+	if g, isGate := d.(*policy.Gate); d == nil || isGate && g == nil {
+		return ErrNoDecider
+	}
+	return nil
+}
+
+// OrRefusing returns d, or a decider that refuses every call when d is nil, for
+// constructors that have no error to return.
+func OrRefusing(d decorator.Decider) decorator.Decider {
+	if CheckDecider(d) != nil {
+		return (*policy.Gate)(nil)
+	}
+	return d
+}
+
+// IsNoop reports whether d is the explicit "no rules yet" of [policy.NewNoopGate],
+// with which a program behaves as it did without a gate. Only a gate can be that: any
+// other decider has to be asked.
+func IsNoop(d decorator.Decider) bool {
+	g, isGate := d.(*policy.Gate)
+	// Every gate that checks anything finds fault with a tool that has no schema.
+	return isGate && g != nil && g.Tool(policy.ToolSpec{Name: "probe"}).SchemaErr() == nil
+}
+
+// Decide asks d. One that panics has not allowed anything.
+func Decide(ctx context.Context, d decorator.Decider, call policy.Call) (decision policy.Decision) {
+	defer func() {
+		if p := recover(); p != nil {
+			decision = Refused(call.Tool, policy.Undecided, "the policy could not be evaluated for this call",
+				fmt.Errorf("panic while deciding: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	return d.Decide(ctx, call)
+}
+
+// Report tells to, if there is anybody, of something that an operator should look at.
+// Whatever happens there, the call goes its way.
+func Report(to func(error), err error) {
+	if to == nil {
+		return
+	}
+	defer func() { _ = recover() }()
+	to(err)
+}
+
+// Refused makes a decision where no decider could be asked. err is for the operator.
+func Refused(t *policy.Tool, code policy.Code, message string, err error) policy.Decision {
+	return policy.Decision{
+		ID:       uuid.NewString(),
+		Tool:     t.Name(),
+		Server:   t.Server(),
+		Refusals: []policy.Refusal{{Code: code, Message: message}},
+		Warnings: []policy.Refusal{},
+		Err:      err,
+	}
+}
+
+// NotReady refuses a call to a tool whose server could not be asked what it declares.
+func NotReady(server, tool string, err error) policy.Decision {
+	return Refused(policy.UndeclaredTool(server, tool), policy.NotReady,
+		"the server's tools are not known yet, so no call can be checked", err)
+}
+
+// Unfaithful returns a context in which no call can be allowed, because of why: what
+// would be decided is not what the handler would get. The decider still asks what can
+// be asked of the bytes themselves, so that a call which is also malformed is refused
+// as that, and the recorded decision says why it is undecided.
+func Unfaithful(ctx context.Context, why error) context.Context {
+	if why == nil {
+		return ctx
+	}
+	done := make(chan struct{})
+	close(done)
+	return unfaithful{ctx, done, why}
+}
+
+type unfaithful struct {
+	context.Context
+	done <-chan struct{}
+	why  error
+}
+
+func (c unfaithful) Done() <-chan struct{} { return c.done }
+
+func (c unfaithful) Err() error { return c.why }

@@ -1,0 +1,5 @@
+//go:build !race
+
+package inputschema
+
+const raceEnabled = false
