@@ -75,6 +75,11 @@ func agentText(err error) string {
 // in.view is what validators see.
 func (g *Gate) checkTool(in *Input, d *Decision) bool {
 	t := in.call.Tool
+	if why := t.Unlearned(); why != nil {
+		d.refuse(NotReady, "the server's tools are not known yet, so no call can be checked")
+		d.Err = why
+		return false
+	}
 	if !t.Known() {
 		d.refuse(UnknownTool, "the server declares no such tool")
 		return false

@@ -83,6 +83,9 @@ func TestZeroValuesRefuse(t *testing.T) {
 	for _, tool := range []*policy.Tool{nil, {}, policy.UndeclaredTool("s", "rm")} {
 		requireRefused(t, g.Decide(context.Background(), call(tool, `{}`)), policy.UnknownTool)
 	}
+	unlearned := g.Decide(context.Background(), call(policy.UnlearnedTool("s", "rm", errors.New("no answer")), `{}`))
+	requireRefused(t, unlearned, policy.NotReady)
+	require.ErrorContains(t, unlearned.Err, "no answer")
 	requireRefused(t, newGate(t, policy.Options{}, fake{}).Decide(context.Background(), call(readTool(g), `{"path":"a"}`)), policy.Unmapped)
 }
 

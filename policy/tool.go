@@ -36,6 +36,7 @@ type ToolSpec struct {
 // immutable and safe for concurrent use. The zero Tool, and nil, are unknown tools.
 type Tool struct {
 	known       bool
+	unlearned   error // why the server's tools are not known; nil when they are
 	spec        ToolSpec
 	annotations map[string]any
 	schema      *inputschema.Schema
@@ -46,6 +47,16 @@ type Tool struct {
 // UndeclaredTool describes a tool that the server does not declare: calls to it are refused.
 func UndeclaredTool(server, name string) *Tool {
 	return &Tool{spec: ToolSpec{Server: server, Name: name}}
+}
+
+// UnlearnedTool describes a tool of a server whose tools could not be learned, so that
+// nobody can say whether it exists: calls to it are refused as not_ready, and why is
+// what the operator reads.
+func UnlearnedTool(server, name string, why error) *Tool {
+	if why == nil {
+		why = errors.New("the server's tools are not known")
+	}
+	return &Tool{spec: ToolSpec{Server: server, Name: name}, unlearned: why}
 }
 
 // newTool never fails: a tool whose declaration can't be used refuses its calls, and
@@ -106,6 +117,15 @@ func (t *Tool) Spec() ToolSpec {
 
 // Known reports whether the server declares the tool.
 func (t *Tool) Known() bool { return t != nil && t.known }
+
+// Unlearned says why nobody knows whether the server declares the tool, nil when that
+// is known; see [UnlearnedTool].
+func (t *Tool) Unlearned() error {
+	if t == nil {
+		return nil
+	}
+	return t.unlearned
+}
 
 // SchemaErr says why the tool's declaration can't be used; nil when it can.
 func (t *Tool) SchemaErr() error {

@@ -1,6 +1,7 @@
 package regoeval
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -63,12 +64,12 @@ func (l loader) checkSet(fs *findings, e *entry, name string, required bool) int
 	rules := l.compiler.GetRulesExact(ref)
 	fix := fmt.Sprintf("write `%s contains \"why\" if …`", name)
 	if n := l.compiler.RuleTree.Find(ref); n != nil && len(n.Children) > 0 {
-		fs.add(idDenyBelow, e.loc, fix, "there are rules below %s of package %s: they make it an object, not a set", name, e.info.Path)
+		fs.add(idDenyBelow, cmp.Or(firstRule(n), e.loc), fix, "there are rules below %s of package %s: they make it an object, not a set", name, e.info.Path)
 		return 0
 	}
 	if len(rules) == 0 {
 		if required {
-			fs.add(idDenyMissing, e.loc, fix+"; a package that shall refuse nothing yet says `deny contains \"never\" if false`", "package %s has no deny set", e.info.Path)
+			fs.add(idDenyMissing, e.loc, l.missingFix(e, fix), "package %s has no deny set", e.info.Path)
 		}
 		return 0
 	}
@@ -77,10 +78,49 @@ func (l loader) checkSet(fs *findings, e *entry, name string, required bool) int
 			fs.add(idDenyKind, r.Loc(), fix, "%s of package %s %s", name, e.info.Path, why)
 		}
 	}
+	for _, r := range rules {
+		if isEmptyMessage(r.Head.Key) {
+			fs.add(idDenyElement, r.Loc(), "say why the call is refused", "%s of package %s has an empty message", name, e.info.Path)
+		}
+	}
 	if why := elementProblem(l.compiler.TypeEnv.GetByRef(ref)); why != "" {
 		fs.add(idDenyElement, rules[0].Loc(), `make each element a non-empty string, or an object {"msg": …} with optional rule and location`, "%s of package %s holds %s", name, e.info.Path, why)
 	}
 	return len(rules)
+}
+
+// missingFix tells a package of tests, which has no business below data.tools, from
+// one that forgot its rules.
+func (l loader) missingFix(e *entry, fix string) string {
+	rules, tests := 0, 0
+	for _, m := range l.compiler.Modules {
+		if m.Package.Path.Equal(e.ref) {
+			for _, r := range m.Rules {
+				rules++
+				if isTestRule(r) {
+					tests++
+				}
+			}
+		}
+	}
+	if tests > 0 && rules == tests {
+		return "move the tests below tests: package tests." + e.info.Path
+	}
+	return fix + "; a package that shall refuse nothing yet says `deny contains \"never\" if false`"
+}
+
+// firstRule returns where the first rule at or below a node of the rule tree is.
+func firstRule(n *ast.TreeNode) *ast.Location {
+	var first *ast.Location
+	n.DepthFirst(func(n *ast.TreeNode) bool {
+		for _, r := range n.Values {
+			if before(r.Loc(), first) {
+				first = r.Loc()
+			}
+		}
+		return false
+	})
+	return first
 }
 
 // notPartialSet says what a rule is when it isn't one of a partial set, "" when it is.
@@ -97,6 +137,18 @@ func notPartialSet(r *ast.Rule) string {
 	default:
 		return ""
 	}
+}
+
+// isEmptyMessage reports whether an element is certain to be refused at run time: ""
+// or an object with the msg "".
+func isEmptyMessage(key *ast.Term) bool {
+	if key == nil {
+		return false
+	}
+	if o, ok := key.Value.(ast.Object); ok {
+		key = o.Get(ast.StringTerm("msg"))
+	}
+	return key != nil && key.Equal(ast.StringTerm(""))
 }
 
 // elementProblem says which element of a set could never be a message, "" when

@@ -2,7 +2,6 @@ package regoeval
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -21,16 +20,37 @@ func (l loader) checkNames(fs *findings, e *entry, reached map[*ast.Rule]bool) {
 			continue
 		}
 		for _, r := range m.Rules {
-			name := string(r.Head.Name)
-			if reached[r] || name == "deny" || name == "warn" || isTestRule(r) || len(r.Head.Args) > 0 {
+			if reached[r] || isTestRule(r) || len(r.Head.Args) > 0 {
 				continue
 			}
-			if otherConventions.MatchString(name) || slices.ContainsFunc([]string{"deny", "warn"}, func(right string) bool { return oneOff(strings.ToLower(name), right) }) {
+			if name := misleading(r.Head.Ref()); name != "" {
 				fs.add(idDenyName, r.Loc(), nameFix(name),
 					"%s of package %s looks as if it decided, and nothing asks it: only deny and warn are evaluated", name, e.info.Path)
 			}
 		}
 	}
+}
+
+// misleading returns the name of a rule that looks as if it decided; "" when none does.
+func misleading(ref ast.Ref) string {
+	for i, t := range ref {
+		name := ""
+		switch v := t.Value.(type) {
+		case ast.Var:
+			name = string(v)
+		case ast.String:
+			name = string(v)
+		}
+		lower := strings.ToLower(name)
+		switch {
+		case i == 0 && (name == "deny" || name == "warn"):
+			return "" // its kind, and what is below it, has been checked
+		case i > 0 && !(lower == "deny" || lower == "warn"):
+		case otherConventions.MatchString(name), oneOff(lower, "deny"), oneOff(lower, "warn"):
+			return ref.String()
+		}
+	}
+	return ""
 }
 
 func nameFix(name string) string {

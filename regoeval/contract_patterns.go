@@ -215,6 +215,9 @@ func (p *patterns) taintedRef(ref ast.Ref, from ast.VarSet) bool {
 			return true
 		}
 	}
+	if slices.ContainsFunc(p.withTargets, func(t ast.Ref) bool { return ref.HasPrefix(t) || t.HasPrefix(ref) }) {
+		return true // some rule puts a value there itself, with `with`
+	}
 	if !ref.HasPrefix(ast.DefaultRootRef) {
 		return ref.HasPrefix(ast.InputRootRef) && !ref.IsGround() && len(ref) == 2 // input[x]
 	}

@@ -42,6 +42,7 @@ func (r *reads) rule(rule *ast.Rule, args []ast.Ref) {
 				at = x.Location
 			}
 			r.collection(f, x, at)
+			r.truth(f, x, at)
 			if fn := r.userFunction(x); fn != nil {
 				r.rules(fn, f.callArgs(x))
 				walkAll(vis, x.Operands())
@@ -119,6 +120,21 @@ func inputFix(m member) string {
 		names = append(names, name)
 	}
 	return "it has " + strings.Join(sorted(names), ", ")
+}
+
+// truth refuses to ask whether something is there that always is: what isn't known
+// of a caller is null, and null counts as true.
+func (r *reads) truth(f *flow, e *ast.Expr, loc *ast.Location) {
+	t, ok := e.Terms.(*ast.Term)
+	if !ok {
+		return
+	}
+	ref := f.placeOf(t)
+	if ref == nil || !ref.HasPrefix(ast.InputRootRef) || r.shadowed(ref) || !inEnvelope(ref) {
+		return
+	}
+	r.fs.add(idAlwaysTrue, loc, fmt.Sprintf("compare it: %s == null, or count(%s) == 0 for lists and objects", ref, ref),
+		"%s is always there, so that asking whether it is says nothing: what is not known is null, [] or {}, and these count as true", ref)
 }
 
 // data refuses what neither a rule nor the data document supplies.

@@ -115,7 +115,7 @@ func (l loader) totalBranch(r *ast.Rule, f *flow, there known) bool {
 			return false
 		}
 		for _, ref := range f.readBy(e) {
-			if !l.alwaysThere(ref, there) {
+			if !f.constant(ref) && !l.alwaysThere(ref, there) {
 				return false
 			}
 		}

@@ -51,20 +51,22 @@ func objectElement(o ast.Object) (policy.Refusal, error) {
 		if !ok {
 			return fmt.Errorf("an element is an object with a %s as a key", ast.ValueName(k.Value))
 		}
-		s, ok := v.Value.(ast.String)
-		if !ok {
-			return fmt.Errorf("an element's %s is a %s, not a string", name, ast.ValueName(v.Value))
-		}
+		var to *string
 		switch name {
 		case "msg":
-			r.Message = string(s)
+			to = &r.Message
 		case "rule":
-			r.Rule = string(s)
+			to = &r.Rule
 		case "location":
-			r.Location = string(s)
+			to = &r.Location
 		default:
-			return fmt.Errorf("an element has a member %q: only msg, rule and location mean something", string(name))
+			return errors.New("an element has a member that means nothing: only msg, rule and location do") // its name may come from the arguments
 		}
+		s, ok := v.Value.(ast.String)
+		if !ok {
+			return fmt.Errorf("an element's %s is a %s, not a string", string(name), ast.ValueName(v.Value))
+		}
+		*to = string(s)
 		return nil
 	})
 	if err == nil && r.Message == "" {

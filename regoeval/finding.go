@@ -110,7 +110,7 @@ func idOf(id string, e *ast.Error) string {
 	if removedIn(e.Message) != "" {
 		return idBuiltin
 	}
-	if strings.Contains(e.Message, "conflicts with") || strings.Contains(e.Message, "conflicting rule for data path") {
+	if strings.Contains(e.Message, "conflicting rule for data path") {
 		return idDataDeny
 	}
 	return id

@@ -53,13 +53,28 @@ func (f *flow) bind(to, from *ast.Term) {
 	switch x := from.Value.(type) {
 	case ast.Ref:
 		f.places[v] = x
-	case ast.Var:
-		if x != v && f.places[x] != nil { // two names of one place
+	case ast.Var: // two names of one thing
+		if x != v && f.places[x] != nil {
 			f.places[v] = f.places[x]
 		}
-	case ast.String, ast.Number, ast.Boolean:
-		f.consts[v] = from
+		if x != v && f.consts[x] != nil {
+			f.consts[v] = f.consts[x]
+		}
+	default:
+		if from.IsGround() && ast.IsConstant(from.Value) {
+			f.consts[v] = from
+		}
 	}
+}
+
+// constant reports whether a reference looks into a constant that has such a member.
+func (f *flow) constant(ref ast.Ref) bool {
+	v, ok := ref[0].Value.(ast.Var)
+	if !ok || f.consts[v] == nil || !ref.IsGround() {
+		return false
+	}
+	_, err := f.consts[v].Value.Find(ref[1:])
+	return err == nil
 }
 
 func (f *flow) readEvery(ev *ast.Every) {
@@ -106,7 +121,7 @@ func (f *flow) resolve(ref ast.Ref) ast.Ref {
 	var out ast.Ref
 	for i, t := range ref[1:] {
 		v, ok := t.Value.(ast.Var)
-		if !ok || f.consts[v] == nil {
+		if !ok || f.consts[v] == nil || !ast.IsScalar(f.consts[v].Value) {
 			continue
 		}
 		if out == nil {

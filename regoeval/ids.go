@@ -21,6 +21,7 @@ const (
 	idDataMissing  = "data-missing"      // a rule reads data that isn't there
 	idDataType     = "data-type"         // data of a type that makes a rule silent
 	idInput        = "input-path"        // a rule reads what no input document has
+	idAlwaysTrue   = "always-true"       // asking for what is always there
 	idNot          = "not-semantics"     // not over something that can be undefined
 	idMessage      = "message-undefined" // a message that can be undefined while its rule holds
 	idPattern      = "pattern"           // a regular expression or glob that the call brings along

@@ -67,12 +67,12 @@ func readMetadata(m bundle.Manifest) (metadata, error) {
 func checkManifest(fs *findings, file string, m bundle.Manifest) {
 	fix := "rewrite the policy for Rego v1 (opa fmt --rego-v1) and remove rego_version from .manifest"
 	loc := &ast.Location{File: file, Row: 1, Col: 1}
-	if v := m.RegoVersion; v != nil && *v != 1 {
-		fs.add(idRegoVersion, loc, fix, "rego_version is %d, only 1 is accepted", *v)
+	if v := m.RegoVersion; v != nil && *v != 1 && *v != 2 {
+		fs.add(idRegoVersion, loc, fix, "rego_version is %d, only 1 and 2 are accepted", *v)
 	}
 	for path, v := range m.FileRegoVersions {
-		if v != 1 {
-			fs.add(idRegoVersion, loc, fix, "file_rego_versions: %s is %d, only 1 is accepted", path, v)
+		if v != 1 && v != 2 {
+			fs.add(idRegoVersion, loc, fix, "file_rego_versions: %s is %d, only 1 and 2 are accepted", path, v)
 		}
 	}
 	if len(m.WasmResolvers) > 0 {

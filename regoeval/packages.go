@@ -3,6 +3,7 @@ package regoeval
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -56,22 +57,35 @@ func (r *Ruleset) addPackages(g gathered, s Source, fs *findings) {
 		}
 	}
 	for _, m := range r.compiler.Modules {
-		path := m.Package.Path
-		if len(path) < 2 || !path[1].Equal(ast.StringTerm("tools")) || wanted[path.String()] {
-			continue
-		}
-		switch len(path) {
-		case 3:
-			r.entry(path, m.Package.Location)
-		case 2:
-			fs.add(idToolsPackage, m.Package.Location, `name the tool: package tools["NAME"]`, "package tools is no tool's")
-		default:
-			fs.add(idToolsPackage, m.Package.Location, fmt.Sprintf("a tool's name is one string: package tools[%q]; or map the package in .manifest", joined(path[2:])),
-				"package %s is below a tool's package and would never be evaluated", packageText(path))
-		}
+		r.addOwn(m.Package, wanted, fs)
 	}
 	if len(r.packages) == 0 && len(*fs) == 0 {
 		fs.add(idNoRules, nil, `write package tools["NAME"] with a deny set, or name common packages in .manifest`, "no package in the bundle decides anything")
+	}
+}
+
+// addOwn adds the package of a tool's own rules, and refuses packages that look like
+// one and would never be asked.
+func (r *Ruleset) addOwn(p *ast.Package, wanted map[string]bool, fs *findings) {
+	path := p.Path
+	if len(path) < 2 {
+		return
+	}
+	if !path[1].Equal(ast.StringTerm("tools")) {
+		if name, ok := path[1].Value.(ast.String); ok && !wanted[path.String()] && (strings.EqualFold(string(name), "tools") || oneOff(strings.ToLower(string(name)), "tools")) {
+			fs.add(idToolsPackage, p.Location, "write package tools, or give the package another name", "package %s is not below tools, so that it would never be evaluated", packageText(path))
+		}
+		return
+	}
+	switch {
+	case len(path) == 2: // also when it is mapped: rules such as x.deny would look as if they were those of tool x
+		fs.add(idToolsPackage, p.Location, `name the tool: package tools["NAME"]`, "package tools is no tool's")
+	case wanted[path.String()]:
+	case len(path) == 3:
+		r.entry(path, p.Location)
+	default:
+		fs.add(idToolsPackage, p.Location, fmt.Sprintf("a tool's name is one string: package tools[%q]; or map the package in .manifest", joined(path[2:])),
+			"package %s is below a tool's package and would never be evaluated", packageText(path))
 	}
 }
 

@@ -2,9 +2,7 @@ package regoeval
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/metrics"
@@ -50,12 +48,17 @@ func (r *Ruleset) query(name string, entries []*entry, expr func(*entry) *ast.Ex
 
 // Validate evaluates the sets on one call. Whatever isn't a complete answer is an error.
 func (q *query) Validate(ctx context.Context, in policy.Input) ([]policy.Refusal, error) {
-	input := ast.NewTerm(ast.LazyObject(in.Document()))
+	doc := in.Document()
+	if err := checkNumbers(doc); err != nil {
+		return nil, err
+	}
+	input := ast.NewTerm(ast.LazyObject(doc))
 	results, err := q.rules.evaluate(ctx, q.body, input)
 	if err != nil {
 		return nil, err
 	}
 	var out []policy.Refusal
+	seen := map[policy.Refusal]bool{} // two packages may say the same
 	for i, v := range q.vars {
 		term, ok := results[v]
 		if !ok {
@@ -65,14 +68,24 @@ func (q *query) Validate(ctx context.Context, in policy.Input) ([]policy.Refusal
 		if err != nil {
 			return nil, fmt.Errorf("%s of package %s: %w", q.name, q.paths[i], err)
 		}
-		out = append(out, rs...)
+		for _, r := range rs {
+			if !seen[r] {
+				seen[r] = true
+				out = append(out, r)
+			}
+		}
 	}
 	return out, nil
 }
 
 // evaluate runs a body to its one result. Rule indexing and early exit are off: both
 // skip rules, and with them the errors that would have shown.
-func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term) (topdown.QueryResult, error) {
+func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term) (result topdown.QueryResult, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			result, err = nil, panicked(p)
+		}
+	}()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -91,9 +104,8 @@ func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term) 
 		WithEarlyExit(false).
 		WithInterQueryBuiltinValueCache(r.values).
 		WithMetrics(metrics.NoOp())
-	var result topdown.QueryResult
 	count := 0
-	err := q.Iter(ctx, func(qr topdown.QueryResult) error {
+	err = q.Iter(ctx, func(qr topdown.QueryResult) error {
 		result = qr
 		count++
 		return nil
@@ -104,31 +116,11 @@ func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term) 
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("the evaluation was stopped: %w", ctx.Err())
 	case err != nil:
-		return nil, err
+		return nil, describe(err)
 	case len(failures) > 0:
 		return nil, builtinFailure(failures)
 	case count != 1:
 		return nil, fmt.Errorf("the query has %d results, not one", count)
 	}
 	return result, nil
-}
-
-// builtinFailure says which built-ins failed and where, the first few of them. What
-// a built-in says of a value is left out: it quotes the argument, and this text goes
-// into the operator's log.
-func builtinFailure(failures []topdown.Error) error {
-	const shown = 3
-	lines := make([]string, 0, shown+1)
-	for i := range failures {
-		if i == shown {
-			lines = append(lines, fmt.Sprintf("and %d more", len(failures)-shown))
-			break
-		}
-		f := failures[i]
-		if f.Code != topdown.TypeErr { // a type error names types only
-			f.Message, _, _ = strings.Cut(f.Message, ":")
-		}
-		lines = append(lines, f.Error())
-	}
-	return errors.New("a built-in failed: " + strings.Join(lines, "; "))
 }

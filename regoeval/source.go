@@ -65,7 +65,7 @@ func gather(s Source, fs *findings) gathered {
 		for _, other := range s.Bundles[:i] {
 			checkDisjoint(fs, other, b)
 		}
-		g.addModules(b)
+		g.addModules(b, fs)
 		if err := mergeData(g.data, b.Bundle.Data, "data"); err != nil {
 			fs.add(idRoots, loc, "give each bundle its own roots", "%s", err)
 		}
@@ -99,10 +99,13 @@ func revisionOf(b bundle.Bundle) string {
 	return "sha256." + hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-func (g *gathered) addModules(b NamedBundle) {
+func (g *gathered) addModules(b NamedBundle, fs *findings) {
 	for _, m := range b.Bundle.Modules {
 		if m.Parsed == nil || isTestPackage(m.Parsed.Package.Path) {
 			continue
+		}
+		if v := m.Parsed.RegoVersion(); v == ast.RegoV0 || v == ast.RegoV0CompatV1 {
+			fs.add(idRegoVersion, m.Parsed.Package.Location, "rewrite the file for Rego v1 (opa fmt --rego-v1)", "the file is Rego v0")
 		}
 		name := m.Path
 		if _, taken := g.modules[name]; taken {

@@ -21,20 +21,22 @@ package starter.arguments
 import data.starter.lib
 import rego.v2
 
-deny contains f if some f in lib.denied(findings)
+deny contains f if {
+	some f in findings
+	lib.mode(f.rule) == "deny"
+}
 
 warn contains f if {
 	lib.warns
-	some f in lib.warned(findings)
+	some f in findings
+	lib.mode(f.rule) == "warn"
 }
 
 # Most strings need one look only.
 suspects := [e |
 	some e in lib.entries
-	regex.match(any_of[e.kind], e.value)
+	regex.match("[;&|`$<>\"'%\\\\\\x00-\\x1f]|^\\s*[-\\[{]|\\s-|--|/\\*|(?i:union|\\bor\\b)", e.value) # each pattern below needs one of these
 ]
-
-any_of := {k: concat("|", [syntax[k], leading_dash[k], second_option[k], sql[k], `^\s*[\[{]`]) | some k in {e.kind | some e in lib.entries}}
 
 findings contains lib.finding("arguments.shell", e, "the value has shell syntax in it, where a plain name is expected") if {
 	some e in suspects
@@ -50,7 +52,7 @@ syntax := {
 	"url": concat("", ["\\$\\(|`|&&|[\"\\r\\n]|[;|]\\s*(", lib.program_names, `)\b`]),
 	"address": lib.runs_program, "place": lib.runs_program, "other": lib.runs_program, "argv": lib.runs_program, "mount": lib.runs_program,
 	"data": never, "code": never, "sql": never, "cypher": never, "query": never, "fragment": never, "command": never,
-	"limit": never, "amount": never,
+	"limit": never, "page": never, "amount": never,
 }
 
 never := `^\b$`
@@ -69,7 +71,7 @@ leading_dash := {
 	"id": `^\s*--?[A-Za-z]`, "ref": `^\s*--?[A-Za-z]`, "host": `^\s*--?[A-Za-z]`, "path": `^\s*--?[A-Za-z]`, "table": `^\s*--?[A-Za-z]`,
 	"url": `^\s*--?[A-Za-z]`, "place": `^\s*--?[A-Za-z]`, "address": `^\s*--?[A-Za-z]`,
 	"label": `^\s*(--[A-Za-z][\w-]*(=|$)|-[A-Za-z]$)`, "other": `^\s*(--[A-Za-z][\w-]*(=|$)|-[A-Za-z]$)`,
-	"limit": `^\s*--?[A-Za-z]`, "amount": `^\s*--?[A-Za-z]`,
+	"limit": `^\s*--?[A-Za-z]`, "page": `^\s*--?[A-Za-z]`, "amount": `^\s*--?[A-Za-z]`,
 	"mount": never, "argv": never, "data": never, "code": never, "sql": never, "cypher": never, "query": never, "fragment": never, "command": never,
 }
 
@@ -82,7 +84,7 @@ second_option := {
 	"id": `\s--?[A-Za-z]`, "ref": `\s--?[A-Za-z]`, "host": `\s--?[A-Za-z]`,
 	"path": `\s--[a-z][\w-]*(=|\s|$)|\s-[A-Za-z](\s|$)`, "place": `\s--[a-z][\w-]*=`, "url": `\s--?[A-Za-z]`, "label": `\s--[a-z][\w-]*=`, "other": `\s--[a-z][\w-]*=`,
 	"table": `\s--[a-z]`, "address": `\s--[a-z][\w-]*=`,
-	"limit": `\s--?[A-Za-z]`, "amount": `\s--?[A-Za-z]`,
+	"limit": `\s--?[A-Za-z]`, "page": `\s--?[A-Za-z]`, "amount": `\s--?[A-Za-z]`,
 	"mount": never, "argv": never, "data": never, "code": never, "sql": never, "cypher": never, "query": never, "fragment": never, "command": never,
 }
 

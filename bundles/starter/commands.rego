@@ -23,11 +23,15 @@ package starter.commands
 import data.starter.lib
 import rego.v2
 
-deny contains f if some f in lib.denied(findings)
+deny contains f if {
+	some f in findings
+	lib.mode(f.rule) == "deny"
+}
 
 warn contains f if {
 	lib.warns
-	some f in lib.warned(findings)
+	some f in findings
+	lib.mode(f.rule) == "warn"
 }
 
 findings contains lib.finding("commands.operators", l.entry, "the command runs more than one program, or redirects: make one call for each program, or list the operator in settings.commands.operators if the tool runs a shell") if {
@@ -150,6 +154,7 @@ findings contains lib.finding("commands.environment", l.entry, "the command sets
 }
 
 findings contains lib.about("commands.environment", array.concat(at, [name]), "the environment has a variable that makes programs load other code") if {
+	contains(lib.name_text, " env")
 	some [at, o] in lib.objects
 	count(at) > 0
 	at[count(at) - 1] in {"env", "environment", "envs", "environment_variables", "environmentVariables", "env_vars", "envVars"}

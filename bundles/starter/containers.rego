@@ -14,11 +14,15 @@ package starter.containers
 import data.starter.lib
 import rego.v2
 
-deny contains f if some f in lib.denied(findings)
+deny contains f if {
+	some f in findings
+	lib.mode(f.rule) == "deny"
+}
 
 warn contains f if {
 	lib.warns
-	some f in lib.warned(findings)
+	some f in findings
+	lib.mode(f.rule) == "warn"
 }
 
 container_tool if count(lib.tool_words & {"docker", "container", "containers", "podman", "compose", "image", "sandbox", "nerdctl"}) > 0
@@ -50,6 +54,7 @@ forbidden(p) if {
 # What is mounted: the keys of an object, the strings "source:target" of a list, the
 # source in an object, and the options of a command.
 sources contains {"kind": "path", "name": key, "value": key, "at": at, "key": key} if {
+	mounting
 	some [at, o] in lib.objects
 	count(at) > 0
 	mounts(at[count(at) - 1])
@@ -58,11 +63,13 @@ sources contains {"kind": "path", "name": key, "value": key, "at": at, "key": ke
 }
 
 sources contains object.union(e, {"kind": "path", "value": source(e.value)}) if {
+	"mount" in lib.present
 	some e in lib.entries
 	mounts(e.name)
 }
 
 sources contains {"kind": "path", "name": name, "value": value, "at": at, "key": name} if {
+	mounting
 	some [at, o] in lib.objects
 	some member in at
 	mounts(member)
@@ -78,6 +85,8 @@ sources contains {"kind": "path", "name": "", "value": source(regex.replace(w, `
 	i > 0
 	mount_word(w, s.words[i - 1])
 }
+
+mounting if regex.match(`mount|volume|bind|host_?config`, lib.name_text)
 
 mount_word(w, _) if regex.match(`^(-v|--volume|--mount)=?.`, w)
 

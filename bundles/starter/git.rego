@@ -19,17 +19,22 @@ package starter.git
 import data.starter.lib
 import rego.v2
 
-deny contains f if some f in lib.denied(findings)
+deny contains f if {
+	some f in findings
+	lib.mode(f.rule) == "deny"
+}
 
 warn contains f if {
 	lib.warns
-	some f in lib.warned(findings)
+	some f in findings
+	lib.mode(f.rule) == "warn"
 }
 
 findings contains lib.finding("git.ref", e, "the value is not the name of a branch, tag or revision") if {
+	"ref" in lib.present
 	some e in lib.entries
 	e.kind == "ref"
-	regex.match(`^ext::|[\\?*\[\x00-\x20\x7f]|\.\.\.\.|\.lock$|^/|//|/$|^@$|\.\.$`, regex.replace(e.value, `@\{[^}]*\}|:.*$|^refs/|\^\{.*\}`, ""))
+	regex.match(`(?i)^ext::|[\\?*\[\x00-\x1f\x7f]|\.lock$|^/|//|/$|^@$`, regex.replace(e.value, `@\{[^}]*\}|:.*$|\^\{.*\}`, ""))
 	not regex.match(`\s\S+\s|^[^:]+: `, e.value) # a sentence: the name means something else here
 }
 
@@ -48,7 +53,7 @@ elsewhere(o) if {
 	count({b | some b in named; protected(b)}) == 0
 }
 
-branch_names := {name | some name, _ in lib.kinds; regex.match(`(?i)^(target_?|remote_?|base_?|head_?)?(branch|branch_?name|ref|refspec|tag)$`, name)}
+branch_names := {name | regex.match(`branch|ref|tag`, lib.name_text); some name, _ in lib.kinds; regex.match(`(?i)^(target_?|remote_?|base_?|head_?)?(branch|branch_?name|ref|refspec|tag)$`, name)}
 
 protected(branch) if {
 	some pattern in data.settings.git.protected
@@ -74,8 +79,8 @@ findings contains lib.about("git.direct", array.concat(at, [name]), "the branch 
 	not lib.tool_reads
 	count(lib.tool_words & {"push", "write", "upload", "commit", "put", "edit", "update", "create", "delete", "merge"}) > 0
 	count(lib.tool_words & {"branch", "pull", "pr", "mr", "request", "issue", "release", "tag", "workflow", "run"}) == 0
-	some [at, o] in lib.objects
 	some name in branch_names
+	some [at, o] in lib.objects
 	value := o[name]
 	is_string(value)
 	protected(value)

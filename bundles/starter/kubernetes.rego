@@ -18,26 +18,31 @@ package starter.kubernetes
 import data.starter.lib
 import rego.v2
 
-deny contains f if some f in lib.denied(findings)
+deny contains f if {
+	some f in findings
+	lib.mode(f.rule) == "deny"
+}
 
 warn contains f if {
 	lib.warns
-	some f in lib.warned(findings)
+	some f in findings
+	lib.mode(f.rule) == "warn"
 }
 
 cluster_tool if count(lib.tool_words & {"kubectl", "kube", "k8s", "kubernetes", "pod", "pods", "helm", "openshift", "oc", "eks", "gke", "aks", "deployment", "configmap", "namespace"}) > 0
 
 findings contains lib.about("kubernetes.secrets", array.concat(at, [name]), "secrets are not an agent's to read or change") if {
-	some [at, o] in lib.objects
 	some name in kind_names
+	some [at, o] in lib.objects
 	some value in [x | some x in as_list(o[name]); is_string(x)]
-	regex.match(secret_kind, lower(value))
+	is_secret(value)
 }
 
-kind_names := {name |
-	some name, _ in lib.kinds
-	regex.match(kind_name, name)
-}
+is_secret(value) if regex.match(secret_kind, lower(value))
+
+kind_names := {name | regex.match(` kind|resource|object|type| name`, lib.name_text); some name, _ in lib.kinds; says_kind(name)}
+
+says_kind(name) if regex.match(kind_name, name)
 
 # "type" says the kind of a resource in tools for clusters only.
 kind_name := `(?i)^(kinds?|resources?|resource_?types?|resource_?kinds?|object_?kinds?|object_?types?|types?|name)$` if cluster_tool
@@ -76,6 +81,7 @@ findings contains lib.about("kubernetes.target", array.concat(at, [name]), "whic
 }
 
 findings contains lib.about("kubernetes.target", at, "which cluster is spoken to, and as whom, is the server's to configure") if {
+	contains(lib.name_text, " impersonate-")
 	some [at, o] in lib.objects
 	some name, _ in o
 	startswith(lower(name), "impersonate-")
@@ -84,8 +90,8 @@ findings contains lib.about("kubernetes.target", at, "which cluster is spoken to
 findings contains lib.about("kubernetes.delete", array.concat(at, [name]), "this deletes a namespace, node, volume or definition, with everything that is in it") if {
 	cluster_tool
 	deletes
-	some [at, o] in lib.objects
 	some name in kind_names
+	some [at, o] in lib.objects
 	some value in [x | some x in as_list(o[name]); is_string(x)]
 	name != "name"
 	regex.match(`^(ns|namespaces?|no|nodes?|pv|pvc|persistentvolumes?|persistentvolumeclaims?|crds?|customresourcedefinitions?(\..*)?|clusterroles?|clusterrolebindings?|storageclass(es)?|apiservices?|all)$`, lower(value))

@@ -21,11 +21,15 @@ package starter.paths
 import data.starter.lib
 import rego.v2
 
-deny contains f if some f in lib.denied(findings)
+deny contains f if {
+	some f in findings
+	lib.mode(f.rule) == "deny"
+}
 
 warn contains f if {
 	lib.warns
-	some f in lib.warned(findings)
+	some f in findings
+	lib.mode(f.rule) == "warn"
 }
 
 findings contains lib.finding("paths.traversal", p.entry, "the path goes up with a `..` segment: give a path without one") if {

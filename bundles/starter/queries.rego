@@ -16,17 +16,22 @@ package starter.queries
 import data.starter.lib
 import rego.v2
 
-deny contains f if some f in lib.denied(findings)
+deny contains f if {
+	some f in findings
+	lib.mode(f.rule) == "deny"
+}
 
 warn contains f if {
 	lib.warns
-	some f in lib.warned(findings)
+	some f in findings
+	lib.mode(f.rule) == "warn"
 }
 
 graph_tool if count(lib.tool_words & {"neo4j", "cypher", "memgraph", "falkordb", "graph", "kuzu", "neptune"}) > 0
 
 # Cypher without literals and comments, in lower case.
-cypher := [[e, trim(regex.replace(regex.replace(lower(e.value), literals, " 0 "), `\s+`, " "), " ;")] |
+cypher := [[e, code(e.value)] |
+	count(lib.present & {"query", "cypher", "code", "sql"}) > 0
 	some e in lib.entries
 	is_cypher(e)
 ]
@@ -40,6 +45,8 @@ is_cypher(e) if {
 	e.kind in {"query", "cypher", "code", "sql"}
 	graph_tool
 }
+
+code(text) := trim(regex.replace(regex.replace(lower(text), literals, " 0 "), `\s+`, " "), " ;")
 
 literals := "(?s)'(?:\\\\.|[^'\\\\])*'|\"(?:\\\\.|[^\"\\\\])*\"|//[^\\n]*|/\\*.*?\\*/|`[^`]*`"
 
@@ -74,6 +81,7 @@ findings contains lib.finding("queries.unbounded", e, "the Cypher deletes the wh
 }
 
 findings contains lib.finding("queries.identifier", e, "the value ends the name of a label or type that it is put into") if {
+	regex.match(`type|label|relation|kind`, lib.name_text)
 	some e in lib.entries
 	e.kind in {"id", "table", "label"}
 	regex.match(`(?i)(type|types|label|labels|relation\w*|kind)$`, e.name)
@@ -82,6 +90,7 @@ findings contains lib.finding("queries.identifier", e, "the value ends the name 
 }
 
 findings contains lib.finding("queries.mutation", e, "the GraphQL mutation deletes or resets something: do it by hand") if {
+	contains(lower(lib.document), "mutation")
 	some e in lib.entries
 	e.kind in {"query", "cypher", "data", "other", "code"}
 	regex.match(`(?i)^\s*(#[^\n]*\n\s*)*mutation\b|\}\s*mutation\b`, e.value)
@@ -89,11 +98,13 @@ findings contains lib.finding("queries.mutation", e, "the GraphQL mutation delet
 }
 
 findings contains lib.about("queries.mongo", at, "the MongoDB query runs JavaScript or writes another collection") if {
+	contains(lib.name_text, " $")
 	some [at, o] in lib.objects
-	count(object.keys(o) & {"$where", "$function", "$accumulator", "$out", "$merge", "$eval", "mapReduce", "mapreduce"}) > 0
+	count(object.keys(o) & {"$where", "$function", "$accumulator", "$out", "$merge", "$eval"}) > 0
 }
 
 findings contains lib.finding("queries.mongo", e, "the MongoDB query runs JavaScript or writes another collection") if {
+	contains(lib.document, "$")
 	some e in lib.entries
 	e.kind in {"data", "query", "fragment", "other"}
 	regex.match(`["'{,\s]\$(where|function|accumulator|out|merge|eval)["']?\s*:`, e.value)

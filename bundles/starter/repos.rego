@@ -15,11 +15,15 @@ package starter.repos
 import data.starter.lib
 import rego.v2
 
-deny contains f if some f in lib.denied(findings)
+deny contains f if {
+	some f in findings
+	lib.mode(f.rule) == "deny"
+}
 
 warn contains f if {
 	lib.warns
-	some f in lib.warned(findings)
+	some f in findings
+	lib.mode(f.rule) == "warn"
 }
 
 findings contains lib.about("repos.outside", at, "the repository is none of those that may be written to: settings.repos.allow") if {
@@ -36,8 +40,8 @@ allowed(repository) if {
 
 # named are [place, "owner/name"] of the repositories that a call names.
 named contains [array.concat(at, [name]), lower(concat("/", [owner, value]))] if {
-	some [at, o] in lib.objects
 	some name in repository_names
+	some [at, o] in lib.objects
 	value := o[name]
 	is_string(value)
 	not contains(value, "/")
@@ -47,17 +51,17 @@ named contains [array.concat(at, [name]), lower(concat("/", [owner, value]))] if
 }
 
 named contains [array.concat(at, [name]), trim(regex.replace(lower(value), `^(https?://|git@|ssh://git@)[^/:]+[/:]|\.git$|%2f`, "/"), "/")] if {
-	some [at, o] in lib.objects
 	some name in repository_names | project_names
+	some [at, o] in lib.objects
 	value := o[name]
 	is_string(value)
 	regex.match(`/|%2[fF]`, value)
 	not regex.match(`^([/~.]|[A-Za-z]:\\)`, value)
 }
 
-repository_names := {name | some name, _ in lib.kinds; regex.match(`(?i)^(target_?|base_?|dest(ination)?_?)?(repo|repository|repo_?name|repository_?name|repo_?full_?name|repository_?full_?name|full_?name|repo_?slug|repo_?url|repository_?url|repositories|repo_?id)$`, name)}
+repository_names := {name | regex.match(`repo|full_?name`, lib.name_text); some name, _ in lib.kinds; regex.match(`(?i)^(target_?|base_?|dest(ination)?_?)?(repo|repository|repo_?name|repository_?name|repo_?full_?name|repository_?full_?name|full_?name|repo_?slug|repo_?url|repository_?url|repositories|repo_?id)$`, name)}
 
-project_names := {name | some name, _ in lib.kinds; regex.match(`(?i)^(project_?id|project_?path|project_?slug|project)$`, name)}
+project_names := {name | contains(lib.name_text, " project"); some name, _ in lib.kinds; regex.match(`(?i)^(project_?id|project_?path|project_?slug|project)$`, name)}
 
 owner_names := {name | some name, _ in lib.kinds; regex.match(`(?i)^(target_?|base_?|repo_?|repository_?)?(owner|org|organization|organisation|owner_?name|workspace|user|username)$`, name)}
 

@@ -23,11 +23,15 @@ package starter.sql
 import data.starter.lib
 import rego.v2
 
-deny contains f if some f in lib.denied(findings)
+deny contains f if {
+	some f in findings
+	lib.mode(f.rule) == "deny"
+}
 
 warn contains f if {
 	lib.warns
-	some f in lib.warned(findings)
+	some f in findings
+	lib.mode(f.rule) == "warn"
 }
 
 # Each reading of each text.

@@ -20,11 +20,15 @@ package starter.urls
 import data.starter.lib
 import rego.v2
 
-deny contains f if some f in lib.denied(findings)
+deny contains f if {
+	some f in findings
+	lib.mode(f.rule) == "deny"
+}
 
 warn contains f if {
 	lib.warns
-	some f in lib.warned(findings)
+	some f in findings
+	lib.mode(f.rule) == "warn"
 }
 
 findings contains lib.finding("urls.scheme", u.entry, "the URL's scheme is not allowed: use one of settings.urls.schemes") if {

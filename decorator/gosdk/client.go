@@ -56,9 +56,7 @@ func GateClient(c *mcp.Client, d decorator.Decider, o ClientOptions) error {
 	if adapter.IsNoop(d) {
 		return nil
 	}
-	g := &clientGate{decider: d, o: o, sessions: newSessions(d, o)}
-	c.AddReceivingMiddleware(g.receiving)
-	c.AddSendingMiddleware(g.sending)
+	newClientGate(d, o).on(c)
 	return nil
 }
 
@@ -68,6 +66,15 @@ type clientGate struct {
 	o        ClientOptions
 	sessions *sessions
 	handlers atomic.Pointer[mcp.MethodHandler] // what the client does with a server's requests
+}
+
+func newClientGate(d decorator.Decider, o ClientOptions) *clientGate {
+	return &clientGate{decider: d, o: o, sessions: newSessions(d, o)}
+}
+
+func (g *clientGate) on(c *mcp.Client) {
+	c.AddReceivingMiddleware(g.receiving)
+	c.AddSendingMiddleware(g.sending)
 }
 
 // receiving hears of changes, and keeps hold of the client's handlers.
@@ -88,29 +95,38 @@ func (g *clientGate) sending(next mcp.MethodHandler) mcp.MethodHandler {
 		if method != mcpwire.CallTool {
 			return next(ctx, method, req)
 		}
-		call, ok := req.(*callRequest)
-		if !ok || call == nil || call.Session == nil || call.Params == nil {
-			return nil, fmt.Errorf("gosdk: a tools/call is a %T here: middleware outside of the gate must pass on a %T", req, call)
+		cs, isClient := req.GetSession().(*mcp.ClientSession)
+		params, isCall := req.GetParams().(*mcp.CallToolParams)
+		if !isClient || cs == nil || !isCall || params == nil {
+			return nil, fmt.Errorf("gosdk: a tools/call is a %T with a %T here: middleware outside of the gate must pass on what it gets", req, req.GetParams())
 		}
-		return g.attempts(ctx, next, call)
+		return g.attempts(ctx, next, outgoing{cs, params})
 	}
 }
 
-// callRequest is the SDK's type of a tools/call that is being sent.
-type callRequest = mcp.ClientRequest[*mcp.CallToolParams]
+// An outgoing call is a tools/call that is about to be sent.
+type outgoing struct {
+	session *mcp.ClientSession
+	params  *mcp.CallToolParams
+}
+
+// request returns the call as the SDK makes it.
+func (c outgoing) request() *mcp.ClientRequest[mcp.Params] {
+	return &mcp.ClientRequest[mcp.Params]{Session: c.session, Params: c.params}
+}
 
 // attempt decides one request and sends it.
-func (g *clientGate) attempt(ctx context.Context, next mcp.MethodHandler, call *callRequest) (mcp.Result, error) {
-	arguments, err := encode(call.Params.Arguments)
+func (g *clientGate) attempt(ctx context.Context, next mcp.MethodHandler, call outgoing) (mcp.Result, error) {
+	arguments, err := encode(call.params.Arguments)
 	if err != nil {
-		return nil, fmt.Errorf("the arguments of tool %q can't be encoded: %w", call.Params.Name, err)
+		return nil, fmt.Errorf("the arguments of tool %q can't be encoded: %w", call.params.Name, err)
 	}
 	if d, t := g.decide(ctx, next, call, arguments); !d.Effective {
 		return refusal(d, t)
 	}
-	params := *call.Params
+	params := *call.params
 	params.Arguments = arguments // what was decided, whatever the value encodes to next time
-	sent := &callRequest{Session: call.Session, Params: &params}
+	sent := outgoing{call.session, &params}.request()
 	if g.o.ManualRoundTrips {
 		return next(ctx, mcpwire.CallTool, sent)
 	}
@@ -118,7 +134,7 @@ func (g *clientGate) attempt(ctx context.Context, next mcp.MethodHandler, call *
 }
 
 // decide asks about one request; next is what would send it.
-func (g *clientGate) decide(ctx context.Context, next mcp.MethodHandler, call *callRequest, arguments json.RawMessage) (d policy.Decision, t *policy.Tool) {
+func (g *clientGate) decide(ctx context.Context, next mcp.MethodHandler, call outgoing, arguments json.RawMessage) (d policy.Decision, t *policy.Tool) {
 	defer func() {
 		if p := recover(); p != nil {
 			err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -126,14 +142,14 @@ func (g *clientGate) decide(ctx context.Context, next mcp.MethodHandler, call *c
 			d, t = adapter.Refused(nil, policy.Undecided, "the policy could not be evaluated for this call", err), nil
 		}
 	}()
-	session := g.sessions.of(call.Session)
+	session := g.sessions.of(call.session)
 	t, err := session.find(ctx, next, call)
 	if err != nil {
 		g.report(err)
-		return adapter.NotReady(session.server, call.Params.Name, err), nil
+		return adapter.NotReady(session.server, call.params.Name, err), nil
 	}
-	c := policy.Call{Tool: t, Arguments: adapter.Arguments(arguments), Session: call.Session.ID()}
-	c.Responses, err = responses(call.Params.InputResponses)
+	c := policy.Call{Tool: t, Arguments: adapter.Arguments(arguments), Session: call.session.ID()}
+	c.Responses, err = responses(call.params.InputResponses)
 	return adapter.Decide(adapter.Unfaithful(ctx, err), g.decider, c), t
 }
 

@@ -20,16 +20,18 @@ const (
 // A onceRequest is a request that the SDK sends once. Its client repeats a call by
 // itself, inside of all middleware, when it knows the session of the request; here it
 // doesn't, so that each retry comes back to be decided.
-type onceRequest struct{ *callRequest }
+type onceRequest struct {
+	*mcp.ClientRequest[mcp.Params]
+}
 
 // GetSession returns the session as one of another type.
-func (r onceRequest) GetSession() mcp.Session { return onceSession{r.callRequest.Session} }
+func (r onceRequest) GetSession() mcp.Session { return onceSession{r.ClientRequest.Session} }
 
 type onceSession struct{ *mcp.ClientSession }
 
 // attempts makes a call and, while its server wants input first, gets that from the
 // client's handlers and makes the call again, as the SDK does without a gate.
-func (g *clientGate) attempts(ctx context.Context, next mcp.MethodHandler, call *callRequest) (mcp.Result, error) {
+func (g *clientGate) attempts(ctx context.Context, next mcp.MethodHandler, call outgoing) (mcp.Result, error) {
 	sheds := 0
 	for attempt := 1; ; attempt++ {
 		result, err := g.attempt(ctx, next, call)
@@ -49,13 +51,13 @@ func (g *clientGate) attempts(ctx context.Context, next mcp.MethodHandler, call 
 		case attempt >= maxAttempts:
 			return nil, fmt.Errorf("the server wanted more input %d times", attempt)
 		}
-		answers, err := g.answer(ctx, call.Session, r.InputRequests)
+		answers, err := g.answer(ctx, call.session, r.InputRequests)
 		if err != nil {
 			return nil, fmt.Errorf("the input that the server wants: %w", err)
 		}
-		params := *call.Params // the caller's own must not carry one call's answers into the next
+		params := *call.params // the caller's own must not carry one call's answers into the next
 		params.InputResponses, params.RequestState = answers, r.RequestState
-		call = &callRequest{Session: call.Session, Params: &params}
+		call.params = &params
 	}
 }
 

@@ -110,8 +110,8 @@ func (t *sessionTools) fresh() bool {
 
 // find returns the tool that a call names, an undeclared one when the server has
 // none of that name. It asks the server where what is known isn't enough.
-func (t *sessionTools) find(ctx context.Context, next mcp.MethodHandler, call *callRequest) (*policy.Tool, error) {
-	name := call.Params.Name
+func (t *sessionTools) find(ctx context.Context, next mcp.MethodHandler, call outgoing) (*policy.Tool, error) {
+	name := call.params.Name
 	t.mu.Lock()
 	tool, ok := t.tools[name]
 	ok = ok && t.fresh()
@@ -146,7 +146,7 @@ func (t *sessionTools) find(ctx context.Context, next mcp.MethodHandler, call *c
 }
 
 // learn asks the server for its tools. The turn is held.
-func (t *sessionTools) learn(ctx context.Context, next mcp.MethodHandler, call *callRequest) error {
+func (t *sessionTools) learn(ctx context.Context, next mcp.MethodHandler, call outgoing) error {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	t.mu.Lock()
@@ -155,9 +155,9 @@ func (t *sessionTools) learn(ctx context.Context, next mcp.MethodHandler, call *
 	t.mu.Unlock()
 	tools := map[string]*policy.Tool{}
 	ttl := maxFresh
-	meta := listMeta(call.Params.Meta)
+	meta := listMeta(call.params.Meta)
 	err := eachPage(func(cursor string) (*mcp.ListToolsResult, error) {
-		req := &mcp.ClientRequest[*mcp.ListToolsParams]{Session: call.Session, Params: &mcp.ListToolsParams{Meta: meta, Cursor: cursor}}
+		req := &mcp.ClientRequest[mcp.Params]{Session: call.session, Params: &mcp.ListToolsParams{Meta: meta, Cursor: cursor}}
 		page, err := listPage(next(ctx, mcpwire.ListTools, req))
 		if failure := (*jsonrpc.Error)(nil); errors.As(err, &failure) && failure.Code == jsonrpc.CodeMethodNotFound {
 			return &mcp.ListToolsResult{}, nil // a server without tools

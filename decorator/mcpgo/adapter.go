@@ -83,10 +83,7 @@ func (a *Adapter) Option() server.ServerOption {
 // only be refused if what would be decided isn't what the handler would get.
 func (a *Adapter) call(ctx context.Context, req *mcp.CallToolRequest, t *policy.Tool) (context.Context, policy.Call) {
 	p := &req.Params
-	call := policy.Call{Tool: t, Arguments: adapter.Arguments(p.RawArguments)}
-	if session := server.ClientSessionFromContext(ctx); session != nil {
-		call.Session = session.SessionID()
-	}
+	call := policy.Call{Tool: t, Arguments: adapter.Arguments(p.RawArguments), Session: sessionID(ctx)}
 	switch {
 	case len(req.Header) > 0 || ctx.Value(httpKey{}) != nil:
 		call.Transport = "http"
@@ -104,6 +101,13 @@ func (a *Adapter) call(ctx context.Context, req *mcp.CallToolRequest, t *policy.
 		err = roundedByMCPGo(call.Arguments)
 	}
 	return adapter.Unfaithful(ctx, err), call
+}
+
+func sessionID(ctx context.Context) string {
+	if session := server.ClientSessionFromContext(ctx); session != nil {
+		return session.SessionID()
+	}
+	return ""
 }
 
 // consistent refuses arguments that mcp-go's two forms of them don't agree about: the

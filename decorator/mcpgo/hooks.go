@@ -68,15 +68,15 @@ func (a *Adapter) onRequest(ctx context.Context, _ any, message any) (refused er
 		return &decorator.RefusedError{Decision: d}
 	}
 	if a.tools.hasHandler(ctx, req.Params.Name) {
-		a.tickets.issue(&req.Params)
+		a.tickets.issue(call.Session, &req.Params)
 	}
 	return nil
 }
 
 // decidedAsTask reports whether the hook has let through this very call, so that
 // the middleware needn't decide it again.
-func (a *Adapter) decidedAsTask(p *mcp.CallToolParams) bool {
-	return p.Task != nil && consistent(p) == nil && a.tickets.redeem(p)
+func (a *Adapter) decidedAsTask(ctx context.Context, p *mcp.CallToolParams) bool {
+	return p.Task != nil && consistent(p) == nil && a.tickets.redeem(sessionID(ctx), p)
 }
 
 // recordUnknown has a call to an unknown tool decided, for the record. mcp-go refuses

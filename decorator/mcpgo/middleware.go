@@ -22,7 +22,7 @@ func (a *Adapter) Middleware() server.ToolHandlerMiddleware {
 			return next
 		}
 		return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			if a.decidedAsTask(&req.Params) {
+			if a.decidedAsTask(ctx, &req.Params) {
 				return next(ctx, req)
 			}
 			if d, t := a.decide(ctx, &req); !d.Effective {

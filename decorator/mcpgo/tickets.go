@@ -16,8 +16,8 @@ const (
 )
 
 // Tickets say that the hook let a task call through, to the middleware that mcp-go
-// runs it with later. A ticket is for what was decided (the tool, the bytes), so
-// that one changed in between doesn't pass with it. Each is for one call: a second
+// runs it with later. A ticket is for what was decided (the session, the tool, the
+// bytes), so that a call changed in between doesn't pass with it. Each is for one call: a second
 // call like it comes through the hook, too, and has its own. The zero value is ready.
 type tickets struct {
 	mu   sync.Mutex
@@ -29,13 +29,13 @@ type ticket struct {
 	issued time.Time // the latest of them
 }
 
-func ticketFor(p *mcp.CallToolParams) [sha256.Size]byte {
+func ticketFor(session string, p *mcp.CallToolParams) [sha256.Size]byte {
 	answers, err := json.Marshal(p.InputResponses)
 	if err != nil {
 		answers = nil // such a call is refused
 	}
 	h := sha256.New()
-	for _, part := range [][]byte{[]byte(p.Name), p.RawArguments, answers} {
+	for _, part := range [][]byte{[]byte(session), []byte(p.Name), p.RawArguments, answers} {
 		var n [8]byte
 		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
 		h.Write(n[:])
@@ -44,8 +44,8 @@ func ticketFor(p *mcp.CallToolParams) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-func (t *tickets) issue(p *mcp.CallToolParams) {
-	key, now := ticketFor(p), time.Now()
+func (t *tickets) issue(session string, p *mcp.CallToolParams) {
+	key, now := ticketFor(session, p), time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sold == nil {
@@ -68,8 +68,8 @@ func (t *tickets) issue(p *mcp.CallToolParams) {
 	t.sold[key].issued = now
 }
 
-func (t *tickets) redeem(p *mcp.CallToolParams) bool {
-	key := ticketFor(p)
+func (t *tickets) redeem(session string, p *mcp.CallToolParams) bool {
+	key := ticketFor(session, p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	sold := t.sold[key]

@@ -122,7 +122,7 @@ func (p *proxy) clientLine(ctx context.Context, line []byte) {
 	case m.Kind == mcpwire.Response:
 		p.forward(line)
 	case m.Kind == mcpwire.Notification:
-		p.notification(line, m)
+		p.notification(ctx, line, m)
 	case m.Kind == mcpwire.Request:
 		p.request(ctx, line, m)
 	default:
@@ -130,7 +130,7 @@ func (p *proxy) clientLine(ctx context.Context, line []byte) {
 	}
 }
 
-func (p *proxy) notification(line []byte, m *mcpwire.Message) {
+func (p *proxy) notification(ctx context.Context, line []byte, m *mcpwire.Message) {
 	switch {
 	case !p.methods.Pass(m):
 		// It has no id to answer to. A call without one can't be answered either, so it is never run.
@@ -144,12 +144,12 @@ func (p *proxy) notification(line []byte, m *mcpwire.Message) {
 		case handled:
 			p.o.Logger.Debug("dropped a waiting request with its cancellation")
 		case later:
-			p.inTurn(line, m)
+			p.inTurn(ctx, line, m)
 		default:
 			p.forward(line)
 		}
 	default:
-		p.inTurn(line, m)
+		p.inTurn(ctx, line, m)
 	}
 }
 
@@ -165,7 +165,7 @@ func (p *proxy) request(ctx context.Context, line []byte, m *mcpwire.Message) {
 		p.handshake.initializing(m)
 		p.forward(line)
 	default:
-		p.inTurn(line, m)
+		p.inTurn(ctx, line, m)
 		p.handshake.request(m)
 	}
 }
@@ -175,30 +175,30 @@ func (p *proxy) call(ctx context.Context, line []byte, m *mcpwire.Message) {
 	t, ok := p.box.lookup(m.Tool)
 	switch {
 	case !ok:
-		p.enqueue(line, m, p.box.ask(m.Tool))
+		p.enqueue(ctx, line, m, p.box.ask(m.Tool))
 	case p.queue.idle():
 		p.decide(ctx, line, m, t)
 	default:
-		p.enqueue(line, m, nil)
+		p.enqueue(ctx, line, m, nil)
 	}
 }
 
 // inTurn sends what needs no decision on at once if nothing that came before it waits,
 // and has it wait otherwise.
-func (p *proxy) inTurn(line []byte, m *mcpwire.Message) {
+func (p *proxy) inTurn(ctx context.Context, line []byte, m *mcpwire.Message) {
 	if p.queue.idle() {
 		p.forward(line)
 		return
 	}
-	p.enqueue(line, m, nil)
+	p.enqueue(ctx, line, m, nil)
 }
 
-func (p *proxy) enqueue(line []byte, m *mcpwire.Message, q *question) {
+func (p *proxy) enqueue(ctx context.Context, line []byte, m *mcpwire.Message, q *question) {
 	it := &item{line: line, message: m, question: q, deadline: time.Now().Add(p.o.Hold.Timeout), gone: make(chan struct{})}
 	switch {
 	case p.queue.add(it):
 	case m.IsCall():
-		p.notReady(m, errOverflow)
+		p.notReady(ctx, m, errOverflow)
 	case m.Kind == mcpwire.Request:
 		p.o.Logger.Warn("refused a request", "method", knownMethod(m), "error", errOverflow)
 		p.answer(mcpwire.ErrorResponse(m.ID, mcpwire.CodeInternal, "the gate holds too many messages back until it knows the server's tools; try again later", nil))

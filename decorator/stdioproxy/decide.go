@@ -15,13 +15,7 @@ import (
 
 // decide has the gate decide a call, once, and sends it on or answers it.
 func (p *proxy) decide(ctx context.Context, line []byte, m *mcpwire.Message, t *policy.Tool) {
-	d := p.ask(ctx, policy.Call{
-		Tool:      t,
-		Arguments: m.Arguments(),
-		ID:        mcpwire.IDText(m.ID),
-		Transport: "stdio",
-		Responses: m.InputResponses(),
-	})
+	d := p.ask(ctx, m, t)
 	if d.Effective {
 		p.forward(line)
 		if !d.Allowed {
@@ -34,13 +28,19 @@ func (p *proxy) decide(ctx context.Context, line []byte, m *mcpwire.Message, t *
 }
 
 // ask asks the gate. One that panics has not allowed anything.
-func (p *proxy) ask(ctx context.Context, call policy.Call) (d policy.Decision) {
+func (p *proxy) ask(ctx context.Context, m *mcpwire.Message, t *policy.Tool) (d policy.Decision) {
 	defer func() {
 		if r := recover(); r != nil {
 			d = p.refusal(policy.Undecided, "the policy could not be evaluated for this call", fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
 		}
 	}()
-	return p.o.Gate.Decide(ctx, call)
+	return p.o.Gate.Decide(ctx, policy.Call{
+		Tool:      t,
+		Arguments: m.Arguments(),
+		ID:        mcpwire.IDText(m.ID),
+		Transport: "stdio",
+		Responses: m.InputResponses(),
+	})
 }
 
 // refusal makes a decision where the gate makes none.
@@ -53,11 +53,16 @@ func (p *proxy) refusal(code policy.Code, message string, err error) policy.Deci
 	}
 }
 
-// notReady refuses a call that the gate can't be asked about.
-func (p *proxy) notReady(m *mcpwire.Message, why error) {
-	d := p.refusal(policy.NotReady, "the server's tools are not known yet, so no call can be checked", why)
-	p.logRefusal("refused a call", d, nil)
-	p.answer(mcpwire.Refusal(m, d, nil))
+// notReady refuses a call to a tool of which nothing is known yet. The gate is asked
+// all the same, so that the refusal is recorded; whatever it says, the call stays here.
+func (p *proxy) notReady(ctx context.Context, m *mcpwire.Message, why error) {
+	t := policy.UnlearnedTool(p.o.Server, m.Tool, why)
+	d := p.ask(ctx, m, t)
+	if d.Effective {
+		d = p.refusal(policy.NotReady, "the server's tools are not known yet, so no call can be checked", why)
+	}
+	p.logRefusal("refused a call", d, t)
+	p.answer(mcpwire.Refusal(m, d, t))
 }
 
 // logRefusal tells the operator. The tool's name is the server's if it is known, and
@@ -89,7 +94,7 @@ func (p *proxy) work(ctx context.Context) {
 		}
 		switch {
 		case err != nil:
-			p.notReady(it.message, err)
+			p.notReady(ctx, it.message, err)
 		case it.message.IsCall():
 			p.decide(ctx, it.line, it.message, t)
 		default:

@@ -27,6 +27,8 @@ type script struct {
 	ListNever  bool       // doesn't answer tools/list
 	ListDelay  int        // milliseconds before tools/list is answered
 	RootsFirst bool       // answers tools/list only after the client told its roots
+	Batch      bool       // answers tools/list in a batch with something for the client
+	Verbose    bool       // answers initialize at length
 	ListLine   string     // a line that precedes each answer to tools/list
 	Later      []string   // tools that come with the call of "grow"
 	Banner     []byte     // written before anything is read
@@ -76,7 +78,7 @@ func (f *fakeServer) serve() {
 		f.record = r
 	}
 	f.say(string(f.Banner))
-	in := bufio.NewReader(os.Stdin)
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
 		line, err := in.ReadString('\n')
 		if line != "" {
@@ -120,7 +122,11 @@ func (f *fakeServer) result(id json.RawMessage, result string) {
 func (f *fakeServer) handle(line string, m rpc) {
 	switch m.Method {
 	case "initialize":
-		f.result(m.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"fake","version":"1"}}`)
+		instructions := ""
+		if f.Verbose {
+			instructions = strings.Repeat("read this. ", 1000)
+		}
+		f.result(m.ID, `{"instructions":"`+instructions+`","protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"fake","version":"1"}}`)
 	case "tools/list":
 		f.list(m)
 	case "tools/call":
@@ -172,7 +178,12 @@ func (f *fakeServer) answerList(m rpc) {
 	if page+1 < len(f.Pages) {
 		next = fmt.Sprintf(`,"nextCursor":"%d"`, page+1)
 	}
-	f.result(m.ID, `{"tools":[`+strings.Join(tools, ",")+`]`+next+`}`)
+	result := `{"tools":[` + strings.Join(tools, ",") + `]` + next + `}`
+	if f.Batch {
+		f.say(`[ {"jsonrpc":"2.0","method":"notifications/message","params":{"data":1.0}}, {"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + result + "} ]\n")
+		return
+	}
+	f.result(m.ID, result)
 }
 
 func (f *fakeServer) call(line string, m rpc) {

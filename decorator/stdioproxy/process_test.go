@@ -134,6 +134,59 @@ func TestStandardErrorIsPassedOn(t *testing.T) {
 	require.Equal(t, "to stdout", x.rest)
 }
 
+// A server that has closed its input, or its output, is of no use any more.
+func TestServerThatClosesAStream(t *testing.T) {
+	if _, err := os.Stat("/bin/sh"); err != nil {
+		t.Skip("no shell here")
+	}
+	for name, command := range map[string]string{
+		"input":  `exec 0<&-; echo closed; sleep 30`,
+		"output": `echo closed; exec 1>&-; sleep 30`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newSession(t, script{}, func(o *stdioproxy.Options) {
+				o.Command = []string{"/bin/sh", "-c", command}
+				o.Grace, o.KillGrace = 100*time.Millisecond, 100*time.Millisecond
+			})
+			require.Equal(t, "closed\n", x.next())
+			x.send(initialize)
+			if name == "input" {
+				require.Eventually(t, func() bool { return strings.Contains(x.log.String(), "doesn't read its input") }, patience, 10*time.Millisecond)
+				require.NoError(t, x.in.Close())
+			}
+			require.Equal(t, 128+15, x.wait())
+		})
+	}
+}
+
+// What a server wrote before it ended reaches a client that takes its time.
+func TestLastWordsToASlowClient(t *testing.T) {
+	argv, env := command(t, script{Pages: [][]string{{"big"}}, OnEOF: "exit 4"})
+	outR, outW := io.Pipe()
+	done := make(chan int)
+	in := initialize + initialized + callLine("1", "big")
+	go func() {
+		status, _ := stdioproxy.Run(context.Background(), stdioproxy.Options{Command: argv, Env: env, Stdin: strings.NewReader(in), Stdout: outW, Gate: &decider{},
+			KillGrace: 100 * time.Millisecond})
+		_ = outW.Close()
+		done <- status
+	}()
+	total, buffer := 0, make([]byte, 1<<20)
+	for i := 0; ; i++ {
+		if i < 5 {
+			time.Sleep(250 * time.Millisecond)
+		}
+		n, err := outR.Read(buffer)
+		total += n
+		if err != nil {
+			break
+		}
+	}
+	require.Greater(t, total, bigResult)
+	require.True(t, strings.HasSuffix(string(buffer[:len("last words")]), "last words"))
+	require.Equal(t, 4, <-done)
+}
+
 // A child that the server leaves behind keeps its output open, and nobody waiting.
 func TestOrphanWithTheServersOutput(t *testing.T) {
 	if _, err := os.Stat("/bin/sh"); err != nil {
@@ -174,6 +227,8 @@ func TestNoDeadlockUnderPressure(t *testing.T) {
 	const calls = 3000
 	x := newSession(t, script{Pages: [][]string{{"ok", "deny_it"}}}, nil)
 	x.handshake()
+	x.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ok"}}` + "\n")
+	x.requireRan("1", "ok") // the tools are known, so that nothing is refused for waiting too long
 	padding := strings.Repeat("p", 2000)
 	go func() {
 		for i := range calls {

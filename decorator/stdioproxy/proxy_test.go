@@ -192,7 +192,7 @@ func TestBigLines(t *testing.T) {
 	line := x.next()
 	require.Len(t, line, bigResult+len(`{"result":{"content":[{"type":"text","text":""}]},"jsonrpc":"2.0","id":1}`)+1)
 	require.True(t, strings.HasSuffix(line, `"}]},"jsonrpc":"2.0","id":1}`+"\n"))
-	arguments := strings.Repeat("z", 16<<20)
+	arguments := strings.Repeat("z", 5<<20)
 	x.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ok","arguments":{"x":"` + arguments + `"}}}` + "\n")
 	x.requireRan("2", "ok")
 	x.send(`{"jsonrpc":"2.0","id":3,"result":{"content":{"type":"image","data":"` + arguments + `"}}}` + "\n")

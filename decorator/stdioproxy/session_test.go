@@ -32,9 +32,14 @@ func (d *decider) Tool(spec policy.ToolSpec) *policy.Tool { return policy.NewNoo
 func (d *decider) Decide(_ context.Context, call policy.Call) policy.Decision {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.calls = append(d.calls, call)
+	if call.Tool.Unlearned() == nil { // of the others there is nothing to decide
+		d.calls = append(d.calls, call)
+	}
 	dec := policy.Decision{ID: "d", Tool: call.Tool.Name()}
 	switch {
+	case call.Tool.Unlearned() != nil:
+		dec.Refusals = []policy.Refusal{{Code: policy.NotReady, Message: "not known yet"}}
+		dec.Err = call.Tool.Unlearned()
 	case !call.Tool.Known():
 		dec.Refusals = []policy.Refusal{{Code: policy.UnknownTool, Message: "the server declares no such tool"}}
 	case strings.HasPrefix(call.Tool.Name(), "deny"):
@@ -92,7 +97,7 @@ type session struct {
 	err    error
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func newSession(t *testing.T, s script, change func(*stdioproxy.Options)) *session {
 	t.Helper()
@@ -134,7 +139,7 @@ func newSession(t *testing.T, s script, change func(*stdioproxy.Options)) *sessi
 
 func (x *session) read(r io.Reader) {
 	defer close(x.lines)
-	for b := bufio.NewReader(r); ; {
+	for b := bufio.NewReaderSize(r, 1<<20); ; {
 		line, err := b.ReadString('\n')
 		if err != nil {
 			x.rest = line

@@ -31,26 +31,35 @@ nearest(p) := p[count(p) - 1] if {
 
 kinds := {name: kind(name) | some name in union({object.keys(o) | some [_, o] in objects})}
 
+# What the whole call looks like, for checks that are rarely needed to see at once that
+# they aren't: the names, in lower case between spaces, the kinds, and the text.
+name_text := concat("", [" ", lower(concat(" ", object.keys(kinds))), " "])
+
+present := {k | some _, k in kinds} | {e.kind | some e in in_json}
+
+document := json.marshal(input.arguments)
+
 members := [{"kind": kinds[name], "name": name, "value": value, "at": at, "key": name} |
 	some [at, o] in objects
 	some name, value in o
 	is_string(value)
-	not regex.match(nothing_in[kinds[name]], value)
+	not nothing_to_see(kinds[name], value)
 ]
 
 elements := [{"kind": kinds[name], "name": name, "value": value, "at": at, "key": i} |
 	some [at, name, a] in arrays
-	pattern := nothing_in[kinds[name]]
 	some i, value in a
 	is_string(value)
-	not regex.match(pattern, value)
+	not nothing_to_see(kinds[name], value)
 ]
+
+nothing_to_see(kind, value) if regex.match(nothing_in[kind], value)
 
 # nothing_in says, by kind, what a string looks like that needs no look.
 nothing_in := {
 	"free": `^`,
 	"data": plain, "place": plain, "ref": plain, "host": plain,
-	"id": plain, "table": plain, "label": plain, "limit": plain, "amount": plain, "other": plain,
+	"id": plain, "table": plain, "label": plain, "limit": plain, "page": plain, "amount": plain, "other": plain,
 	"path": `^$`, "url": `^$`, "command": `^$`, "argv": `^$`, "sql": `^$`, "query": `^$`, "fragment": `^$`, "code": `^$`, "cypher": `^$`, "address": `^$`, "mount": `^$`,
 }
 

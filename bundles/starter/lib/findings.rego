@@ -5,9 +5,7 @@ package starter.lib
 
 import rego.v2
 
-denied(fs) := {f | some f in fs; object.get(data.settings.rules, f.rule, "deny") == "deny"}
-
-warned(fs) := {f | some f in fs; object.get(data.settings.rules, f.rule, "deny") == "warn"}
+mode(rule) := object.get(data.settings.rules, rule, "deny")
 
 # Evaluating the warnings evaluates everything a second time: only when there are any.
 warns if "warn" in {mode | some mode in data.settings.rules}

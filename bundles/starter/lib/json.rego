@@ -27,7 +27,7 @@ entries_in(docs) := array.concat(ms, xs) if {
 		some [e, o] in os
 		some name, value in o
 		is_string(value)
-		not regex.match(nothing_in[known[name]], value)
+		not nothing_to_see(known[name], value)
 	]
 	xs := [{"kind": k, "name": name, "value": value, "at": e.at, "key": e.key} |
 		some [e, d] in docs
@@ -37,6 +37,6 @@ entries_in(docs) := array.concat(ms, xs) if {
 		k := kind(name)
 		some value in a
 		is_string(value)
-		not regex.match(nothing_in[k], value)
+		not nothing_to_see(k, value)
 	]
 }

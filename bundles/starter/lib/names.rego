@@ -21,7 +21,7 @@
 #   table     a table, column or index
 #   label     a name that people read
 #   address   who gets something
-#   limit, amount   numbers
+#   limit, page, amount   numbers
 #   other     nothing is known: the value's own shape is all there is
 package starter.lib
 

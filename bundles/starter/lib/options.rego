@@ -16,6 +16,7 @@ written contains [s.entry, w] if {
 }
 
 written contains [e, name] if {
+	"argv" in present
 	some [at, o] in objects
 	count(at) > 0
 	kinds[at[count(at) - 1]] == "argv"

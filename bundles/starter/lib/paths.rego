@@ -20,45 +20,56 @@ escapes := {
 	"\uff0e": ".", "\u2024": ".", "\uff0f": "/", "\uff3c": "/", "\u2215": "/", "\u2044": "/", "\uff5e": "~",
 }
 
-# suspects are the paths that need a closer look: most need none.
-path_suspects := [p |
+# path_suspects are the paths that need a closer look: most need none.
+path_suspects := array.concat(named_paths_odd, array.concat(shaped_paths, [p |
+	count(data.settings.paths.extra_names) + count(data.settings.paths.extra_segments) > 0
 	some e in entries
-	regex.match(path_like[e.kind], e.value)
+	e.kind == "path"
+	p := path(e)
+	named_in_settings(p)
+]))
+
+# Strings that are paths by their name. An ordinary relative one is left out: its
+# segments begin with a letter or digit, and its last one says nothing of keys.
+named_paths_odd := [p |
+	"path" in present
+	some e in entries
+	e.kind == "path"
+	regex.match(`^[^\w@+=]|/[^\w@+=(\[]|[^\w@+=,./ ()\[\]#!&'~-]|^[A-Za-z]:|(?i:\.(p12|pfx|ppk|jks|keystore|kdbx|keychain|keychain-db|ovpn|tfstate|key|pem|backup|ps1|json|ya?ml|toml|ini|xml|db|sqlite|dat|csv|old|bak|env)$|(^|/)[^./]*$|\.$)`, e.value)
 	p := path(e)
 	suspect_path(p)
 ]
 
+# Strings that look like paths.
+shaped_paths := [p |
+	some e in entries
+	not e.kind in never_a_path
+	regex.match(`^\s*([/~\\]|\.\.?([/\\%]|$)|%2[ef]|%5c|%7e|[A-Za-z]:[/\\]|\$\{?[A-Z]+\}?[/\\]|%[A-Za-z]+%)|[/\\]\.|\.\.[/\\]|%2[eE]|%5[cC]|[．／]`, e.value)
+	p := path(e)
+	suspect_path(p)
+]
+
+never_a_path := {"path", "url", "command", "sql", "cypher", "query", "fragment", "table", "address", "mount", "limit", "page", "amount"}
+
 suspect_path(p) if regex.match(bad_path, p.lower)
-
-suspect_path(p) if base(p) in {lower(n) | some n in data.settings.paths.extra_names}
-
-suspect_path(p) if {
-	count(data.settings.paths.extra_segments) > 0
-	count(extra_segments & {s | some s in split(p.lower, "/")}) > 0
-}
-
-suspect_path(p) if {
-	count(data.settings.paths.extra_dirs) > 0
-	absolute(p)
-}
 
 suspect_path(p) if outside(p)
 
-# By kind, what may be a path and isn't an ordinary relative one.
-path_like := {
-	"path": concat("", [`^[^\w@+=]|/[^\w@+=(\[]|[^\w@+=,./ ()\[\]#!&'~-]|^[A-Za-z]:|(?i:\.(p12|pfx|ppk|jks|keystore|kdbx|keychain|keychain-db|ovpn|tfstate|key|pem|backup|ps1|json|ya?ml|toml|ini|xml|db|sqlite|dat|csv|old|bak|env)$|(^|/)[^./]*$|\.$)`, extra_names_pattern]),
-	"place": path_shape, "data": path_shape, "label": path_shape, "other": path_shape, "id": path_shape, "ref": path_shape,
-	"host": path_shape, "argv": path_shape, "code": path_shape,
-	"url": `^\b$`, "command": `^\b$`, "sql": `^\b$`, "cypher": `^\b$`, "query": `^\b$`, "fragment": `^\b$`,
-	"table": `^\b$`, "address": `^\b$`, "mount": `^\b$`, "limit": `^\b$`, "amount": `^\b$`,
+suspect_path(p) if {
+	count(data.settings.paths.extra_dirs) > 0
+	system(p)
 }
 
-# Names that settings add can look like anything.
-extra_names_pattern := "|^" if count(data.settings.paths.extra_names) + count(data.settings.paths.extra_segments) > 0
+suspect_path(p) if named_in_settings(p)
 
-extra_names_pattern := "" if count(data.settings.paths.extra_names) + count(data.settings.paths.extra_segments) == 0
+named_in_settings(p) if base(p) in extra_names
 
-path_shape := `^\s*([/~\\]|\.\.?([/\\%]|$)|%2[ef]|%5c|%7e|[A-Za-z]:[/\\]|\$\{?[A-Z]+\}?[/\\]|%[A-Za-z]+%)|[/\\]\.|\.\.[/\\]|%2[eE]|%5[cC]|[．／]`
+named_in_settings(p) if {
+	count(extra_segments) > 0
+	count(extra_segments & {s | some s in split(p.lower, "/")}) > 0
+}
+
+extra_names := {lower(n) | some n in data.settings.paths.extra_names}
 
 bad_path := concat("|", [up, home, system_paths, secret_paths, agent_paths, written_paths, unseen, `^//`])
 
@@ -115,12 +126,7 @@ secret(p) if {
 	not base(p) in data.settings.paths.allow_names
 }
 
-secret(p) if base(p) in {lower(n) | some n in data.settings.paths.extra_names}
-
-secret(p) if {
-	count(data.settings.paths.extra_segments) > 0
-	count(extra_segments & {s | some s in split(p.lower, "/")}) > 0
-}
+secret(p) if named_in_settings(p)
 
 extra_segments := {lower(s) | some s in data.settings.paths.extra_segments}
 

@@ -29,6 +29,7 @@ programs := {
 
 # The strings that are command lines.
 command_lines := [e |
+	count(present & {"command", "argv", "code"}) > 0
 	some e in entries
 	is_command_line(e)
 ]
@@ -65,17 +66,19 @@ here_document := concat("|", [$"<<-?[ \\t]*['\"]{tag}['\"](?s:.*?)\\n[ \\t]*{tag
 	some tag in ["EOF", "EOT", "END", "HEREDOC", "COMMIT", "MSG", "PY", "PYTHON", "SQL", "JSON", "YAML", "SCRIPT"]
 ])
 
+tokens(text) := regex.find_n(shell_tokens, text, -1)
+
 # Words with quoted parts, and operators. A quote without its partner is a word.
 shell_tokens := `(?:'[^']*'|"(?:\\(?s:.)|[^"\\])*"|\\(?s:.)|[^\s'"\\;&|<>()])+|&&|\|\||[;&|()\n]|<<<?|>>|[<>]|['"\\]`
 
 separators := {";", "&", "&&", "|", "||", "\n", "(", ")"}
 
 lines := array.concat(
-	[{"entry": e, "text": t, "tokens": array.concat(beside(e), regex.find_n(shell_tokens, t, -1))} |
+	[{"entry": e, "text": t, "tokens": array.concat(beside(e), tokens(t))} |
 		some e in command_lines
 		t := command_text(e)
 	],
-	[{"entry": e, "text": t, "tokens": regex.find_n(shell_tokens, t, -1)} |
+	[{"entry": e, "text": t, "tokens": tokens(t)} |
 		some e in command_lines
 		some [_, a, b] in regex.find_all_string_submatch_n("\\$\\(([^()]*)\\)|`([^`]*)`", command_text(e), -1)
 		t := concat("", [a, b])
@@ -102,6 +105,7 @@ before_program(w) if regex.match(`^[A-Za-z_][A-Za-z0-9_]*\+?=|^(!|\{|\}|if|then|
 # Argument vectors: lists under a name like args, with the program from a member
 # beside it, and lists under a name like command.
 vector_segments := [{"entry": e, "raw": words, "shell": false, "piped": false} |
+	count(present & {"argv", "command"}) > 0
 	some [at, name, a] in arrays
 	kinds[name] in {"argv", "command"}
 	is_vector(at)

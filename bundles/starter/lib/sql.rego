@@ -7,13 +7,25 @@ import rego.v2
 
 # sql_texts are [entry, text] of every string that is SQL.
 sql_texts := array.concat(
-	[[e, e.value] | some e in entries; is_sql(e)],
-	[[s.entry, w] | # psql -c, mysql -e, sqlite3 FILE SQL
-		some s in segments
-		count(s.ran & {"psql", "mysql", "mariadb", "sqlite3", "sqlcmd", "clickhouse-client", "duckdb", "snowsql", "bq"}) > 0
-		some w in array.slice(s.words, 1, count(s.words))
-		regex.match(`(?i)^\s*(--command=|--execute=|-c|-e)?\s*(select|insert|update|delete|drop|create|alter|truncate|grant|copy|do|with|merge|call|exec)\s`, w)
+	[[e, e.value] |
+		count(present & {"sql", "query", "code"}) > 0
+		some e in entries
+		is_sql(e)
 	],
+	array.concat(
+		[[e, e.value] |
+			database_tool
+			some e in entries
+			e.kind in {"data", "other"}
+			starts_like_sql(e.value)
+		],
+		[[s.entry, w] | # psql -c, mysql -e, sqlite3 FILE SQL
+			some s in segments
+			count(s.ran & {"psql", "mysql", "mariadb", "sqlite3", "sqlcmd", "clickhouse-client", "duckdb", "snowsql", "bq"}) > 0
+			some w in array.slice(s.words, 1, count(s.words))
+			regex.match(`(?i)^\s*(--command=|--execute=|-c|-e)?\s*(select|insert|update|delete|drop|create|alter|truncate|grant|copy|do|with|merge|call|exec)\s`, w)
+		],
+	),
 )
 
 is_sql(e) if {
@@ -28,18 +40,27 @@ is_sql(e) if {
 
 is_sql(e) if {
 	e.kind in {"sql", "query", "code"}
+	not searches
 	count(tool_words & {"query", "execute", "run", "statement"}) > 0
-	count(tool_words & {"search", "web", "find", "docs", "graph", "neo4j", "cypher", "graphql"}) == 0
-	regex.match(concat("", [`(?i)^[\s(;]*(--|/\*|#|(`, sql_verbs, `)\b)`]), e.value)
+	starts_with_verb(e.value)
 }
 
 is_sql(e) if {
-	e.kind in {"sql", "query", "other", "data", "code"}
-	count(tool_words & {"search", "web", "find", "docs"}) == 0
+	e.kind in {"sql", "query", "code"}
+	not searches
+	starts_like_sql(e.value)
+}
+
+# What a search looks for can be anything, SQL too.
+searches if count(tool_words & {"search", "web", "find", "docs", "graph", "neo4j", "cypher", "graphql"}) > 0
+
+starts_with_verb(text) if regex.match(concat("", [`(?i)^[\s(;]*(--|/\*|#|(`, sql_verbs, `)\b)`]), text)
+
+starts_like_sql(text) if {
 	regex.match(concat("", [
 		`(?is)^\s*(/\*.*?\*/\s*|--[^\n]*\n\s*)*(select\b.+\bfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s|merge\s+into\s|`,
 		`(drop|create|alter|truncate)\s+(table|database|schema|view|index|user|role|function)\s|with\s+\w+\s+as\s*\()`,
-	]), e.value)
+	]), text)
 }
 
 database_tool if {

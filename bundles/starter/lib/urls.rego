@@ -9,32 +9,26 @@ import rego.v2
 #
 # An ordinary one, with a public host name and nothing odd in its path, is left out
 # unless only some hosts are allowed.
-urls := [url(e) |
-	some e in entries
-	regex.match(url_like[e.kind], e.value)
-	not ordinary_url(e.value)
-]
+urls := array.concat(
+	[url(e) |
+		"url" in present
+		some e in entries
+		e.kind == "url"
+		not ordinary_url(e.value)
+	],
+	[url(e) |
+		some e in entries
+		not e.kind in {"url", "command", "sql", "cypher", "fragment", "code", "mount", "limit", "page", "amount"}
+		regex.match(`(?i)^[\x00-\x20]*([a-z][a-z0-9+.-]*:[\\/]{2}|(file|fileb|javascript|vbscript|jar|netdoc|php|phar|expect|gopher|dict|ext|view-source|url|blob):|data:text/(html|javascript))`, e.value)
+		not ordinary_url(e.value)
+	],
+)
 
 ordinary_url(v) if {
-	regex.match(`^https?://([a-z0-9-]+\.)+[a-z]{2,}(:[0-9]{1,5})?([/?#][^\\\x00-\x20]*)?$`, v)
-	not regex.match(`\.\.|%2[eEfF]|%5[cC]|^https?://[^/?#]*(local|internal|intranet|\.(lan|home|corp|private|arpa|svc|consul|io|me|com|ms)(:|[/?#]|$)|metadata|instance|kubernetes|xn--)`, v)
+	regex.match(`^https?://([a-z0-9-]+\.)+[a-z]{2,}(:[0-9]{1,5})?([/?#][^\\\x00-\x20"<>]*)?$`, v)
+	not regex.match(`\.\.|%2[eEfF]|%5[cC]|[/?#].*(\$[({]|&&)|^https?://[^/?#]*(local|internal|intranet|\.(lan|home|corp|private|arpa|svc|consul)(:|[/?#]|$)|metadata|instance|kubernetes|xn--|lvh\.me|vcap\.me|lacolhost|rbndr|1u\.ms|(nip|sslip|xip)\.io|traefik\.me)`, v)
 	count(data.settings.urls.only_hosts) == 0
 }
-
-ordinary_url(v) if {
-	regex.match(`^https?://([a-z0-9-]+\.)*[a-z0-9-]+\.(com|io|me|ms)(:[0-9]{1,5})?([/?#][^\\\x00-\x20]*)?$`, v)
-	not regex.match(`\.\.|%2[eEfF]|%5[cC]|^https?://[^/?#]*(local|lvh|vcap|rbndr|1u|nip\.|sslip|xip|traefik|metadata|instance|kubernetes|xn--)`, v)
-	count(data.settings.urls.only_hosts) == 0
-}
-
-url_like := {
-	"url": `^`,
-	"place": url_shape, "data": url_shape, "label": url_shape, "other": url_shape, "id": url_shape, "ref": url_shape,
-	"host": url_shape, "argv": url_shape, "code": `^\b$`, "path": url_shape, "table": url_shape, "address": url_shape, "mount": `^\b$`,
-	"command": `^\b$`, "sql": `^\b$`, "cypher": `^\b$`, "query": url_shape, "fragment": `^\b$`, "limit": `^\b$`, "amount": `^\b$`,
-}
-
-url_shape := `(?i)^[\x00-\x20]*([a-z][a-z0-9+.-]*:[\\/]{2}|(file|fileb|javascript|vbscript|jar|netdoc|php|phar|expect|gopher|dict|ext|view-source|url|blob):|data:text/(html|javascript))`
 
 url(e) := {"entry": e, "text": text, "scheme": scheme, "user": parts[1], "host": regex.replace(parts[2], `[.。．｡]+$`, "")} if {
 	# White space and control characters go, as in browsers; so does what may precede a scheme.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -46,8 +48,10 @@ func TestPrintError(t *testing.T) {
 
 // A defect is a failure, and is told in one line.
 func TestPanicIsAFailure(t *testing.T) {
+	bundle := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(bundle, "x.rego"), []byte("package tools.x\n\nimport rego.v2\n\ndeny contains \"no\" if input.arguments.no\n"), 0o600))
 	var stderr bytes.Buffer
-	status := Run(context.Background(), []string{"check", "--bundle", "starter", "--no-schema", "--tool", "x", "--arguments-file", "-"},
+	status := Run(context.Background(), []string{"check", "--bundle", bundle, "--no-schema", "--tool", "x", "--arguments-file", "-"},
 		panicking{}, io.Discard, &stderr)
 	require.Equal(t, failed, status)
 	require.Equal(t, 1, strings.Count(stderr.String(), "\n"))

@@ -21,9 +21,6 @@ type Fault struct {
 	Message string
 }
 
-// Error says the same as the answer does.
-func (f *Fault) Error() string { return f.Message }
-
 // Answer returns the JSON-RPC error to send back, without a line feed.
 func (f *Fault) Answer() []byte { return ErrorResponse(f.ID, f.Code, f.Message, nil) }
 

@@ -44,6 +44,16 @@ func TestMethodsDefault(t *testing.T) {
 	}
 }
 
+func TestMethodFault(t *testing.T) {
+	m, fault := Read([]byte(`{"jsonrpc":"2.0","id":"\u0061","method":"hunter2/run"}`), Limits{})
+	require.Nil(t, fault)
+	require.False(t, Known(m.Method))
+	require.True(t, Known(CallTool))
+	require.True(t, Known("ping"))
+	answer := string(MethodFault(m).Answer())
+	require.Equal(t, `{"jsonrpc":"2.0","id":"\u0061","error":{"code":-32601,"message":"this method is not available through the gate"}}`, answer)
+}
+
 func TestMethodsConfigured(t *testing.T) {
 	m, err := NewMethods([]MethodRule{{"resources/read", "refuse"}, {"vendor/run", "pass"}, {"vendor/stop", "refuse"}})
 	require.NoError(t, err)

@@ -243,7 +243,7 @@ func TestManyMembers(t *testing.T) {
 	require.Nil(t, fault)
 	_, fault = Read([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":1`+many(maxMembers)+`}}`), Limits{})
 	require.NotNil(t, fault)
-	_, fault = Read([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"`+many(1<<20)+`,"Method":"x"}`), Limits{})
+	_, fault = Read([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"`+many(1<<17)+`,"Method":"x"}`), Limits{})
 	require.NotNil(t, fault)
 	require.Nil(t, fault.ID, "an id that might be contradicted later is not certain")
 }

@@ -19,7 +19,27 @@ func (g *graph) audit() error {
 		}
 		g.longest = max(g.longest, a.length[n.id])
 	}
+	for _, n := range g.nodes {
+		if n.names != nil && n.names.leadsToDynamic(map[*node]bool{}) {
+			return fmt.Errorf("%s/propertyNames: engines disagree about $dynamicRef and $recursiveRef for names: use $ref", pointerOf(n.location))
+		}
+	}
 	return nil
+}
+
+// leadsToDynamic reports whether a dynamic reference applies to the same value as n.
+// The engine would forget what is around propertyNames, and so where one leads.
+func (n *node) leadsToDynamic(seen map[*node]bool) bool {
+	if seen[n] {
+		return false
+	}
+	seen[n] = true
+	for _, e := range n.same {
+		if e.to.leadsToDynamic(seen) {
+			return true
+		}
+	}
+	return n.dynamic
 }
 
 type auditor struct {

@@ -87,7 +87,7 @@ func wrongKind(at []string, forms []form) failure {
 	if f.want&kindNumber != 0 {
 		f.want &^= kindInteger
 	}
-	return failure{at: at, message: f.text(), finding: f}
+	return failure{at: at, message: f.message(), finding: f}
 }
 
 // merged returns one failure for all forms if each of them asks for a constant at the
@@ -95,7 +95,7 @@ func wrongKind(at []string, forms []form) failure {
 // nil otherwise.
 func merged(at []string, forms []form) *failure {
 	var place []string
-	var allowed []any
+	var allowed []string
 	for i, form := range forms {
 		var here *failure
 		for j, g := range form.failures {
@@ -108,13 +108,13 @@ func merged(at []string, forms []form) *failure {
 			return nil
 		}
 		place = here.at
-		allowed = append(allowed, here.finding.constant)
+		allowed = append(allowed, here.finding.value)
 	}
-	f := &finding{reason: reasonEnum, allowed: allowed}
 	if len(allowed) == 1 {
 		return nil // its other failures count as well
 	}
-	return &failure{at: place, message: f.text(), finding: f}
+	f := &finding{reason: reasonEnum, text: oneOfText(allowed, len(allowed))}
+	return &failure{at: place, message: f.message(), finding: f}
 }
 
 // summary says briefly why each form isn't matched.

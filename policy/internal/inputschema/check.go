@@ -61,14 +61,11 @@ func (s *Schema) checkObject(args map[string]any) (out Outcome) {
 		}
 	}()
 	given := s.withoutNulls(args)
-	failed, err := s.run(given)
-	if err != nil {
+	var err error
+	if out.Violations, err = s.check(given); err != nil {
 		return Outcome{Err: err}
 	}
-	if out.Violations, err = s.explain(failed, given); err != nil {
-		return Outcome{Err: err}
-	}
-	if s.second != nil && failed == nil && len(out.Violations) == 0 {
+	if s.second != nil && len(out.Violations) == 0 {
 		if out.Violations, err = s.second.ask(given); err != nil {
 			return Outcome{Err: err}
 		}
@@ -80,20 +77,6 @@ func (s *Schema) checkObject(args map[string]any) (out Outcome) {
 
 // check checks a value of any kind, as it is.
 func (s *Schema) check(v any) (violations []Violation, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			violations, err = nil, recovered(p, debug.Stack())
-		}
-	}()
-	failed, err := s.run(v)
-	if err != nil {
-		return nil, err
-	}
-	return s.explain(failed, v)
-}
-
-// run asks the engine. It returns nil, nil if the value satisfies the schema.
-func (s *Schema) run(v any) (failed *jsonschema.ValidationError, err error) {
 	if s.options.Steps > stackSteps && nestedDeeper(v, stackSteps/(s.graph.longest+1)) {
 		return nil, badValue{errors.New("they are nested too deep for this schema and that many steps")}
 	}
@@ -101,21 +84,24 @@ func (s *Schema) run(v any) (failed *jsonschema.ValidationError, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("no further copy of the schema could be compiled: %w", err)
 	}
+	// The engine is kept while its error is explained, so that there are never more of
+	// these errors, which can be large, than engines.
 	defer s.pool.give(e)
 	defer func() {
 		if p := recover(); p != nil {
-			failed, err = nil, recovered(p, debug.Stack())
+			violations, err = nil, recovered(p, debug.Stack())
 		}
 	}()
 	e.budget.refill()
 	err = e.root.Validate(v)
 	if err == nil {
-		return nil, nil
+		return s.explain(nil, v)
 	}
+	var failed *jsonschema.ValidationError
 	if !errors.As(err, &failed) {
 		return nil, fmt.Errorf("the schema engine failed: %w", err)
 	}
-	return failed, nil
+	return s.explain(failed, v)
 }
 
 // explain returns the violations that the engine's error stands for, and those of an
@@ -135,7 +121,7 @@ func (s *Schema) explain(failed *jsonschema.ValidationError, given any) ([]Viola
 		}
 	}
 	if args, ok := given.(map[string]any); ok && s.closed != nil {
-		if n := s.closed.undeclared(args); n > 0 {
+		if n := s.closed.undeclared(s.newWalk(), args); n > 0 {
 			found = append(found, Violation{Message: undeclaredText(n, s.closed.text)})
 		}
 	}

@@ -55,6 +55,8 @@ func TestCompileErrors(t *testing.T) {
 		{"self by dynamic reference", `{"$dynamicAnchor":"x","$dynamicRef":"#x"}`, `refers to itself`},
 		{"self by recursive reference", `{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveAnchor":true,"anyOf":[{"$recursiveRef":"#"}]}`, `refers to itself`},
 		{"self by way of another resource", `{"$id":"http://example.com/a","$dynamicAnchor":"x","$ref":"b","$defs":{"b":{"$id":"b","$dynamicRef":"#x","$dynamicAnchor":"x"}}}`, `refers to itself`},
+		{"recursive reference for names", `{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveAnchor":true,"propertyNames":{"not":{"$recursiveRef":"#"}}}`, `#/propertyNames: engines disagree`},
+		{"dynamic reference for names", `{"$dynamicAnchor":"x","propertyNames":{"allOf":[{"$ref":"#/$defs/n"}]},"$defs":{"n":{"not":{"$dynamicRef":"#x"}}}}`, `#/propertyNames: engines disagree`},
 		{"long chain", chain(150, `{}`), `more than 200 subschemas refer to one another`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -10,42 +10,31 @@ import (
 )
 
 // probed explains what a probe refused.
-func (x *explainer) probed(e *jsonschema.ValidationError, k *errorkind.Format) []failure {
+func probed(e *jsonschema.ValidationError, k *errorkind.Format) failure {
 	f, ok := k.Err.(*finding)
 	if !ok {
-		return []failure{{at: e.InstanceLocation, message: textGeneric}}
+		return failure{at: e.InstanceLocation, message: textGeneric}
 	}
-	text := ""
-	switch f.reason {
-	case reasonConst, reasonEnum:
-		text = x.once(about{e.SchemaURL, "value"}, f.text)
-	default:
-		text = f.text()
-	}
-	return []failure{{at: e.InstanceLocation, message: text, finding: f}}
+	return failure{at: e.InstanceLocation, message: f.message(), finding: f}
 }
 
-func (f *finding) text() string {
-	switch f.reason {
-	case reasonKind:
+func (f *finding) message() string {
+	if f.reason == reasonKind {
 		got := f.got.article()
 		if f.got == kindNumber && f.want&kindInteger != 0 {
 			got = "a number with a fraction"
 		}
 		return fmt.Sprintf("must be %s, and is %s", f.want.alternatives(), got)
-	case reasonConst:
-		return "must be " + shown(f.constant)
-	case reasonEnum:
-		return enumText(f.allowed)
-	case reasonFormat:
-		text := "must be of the format " + quote(f.format)
-		if like, ok := formatExamples[f.format]; ok {
-			text += ", like " + like
-		}
-		return text
-	default:
-		return textGeneric
 	}
+	return f.text
+}
+
+func formatText(name string) string {
+	text := "must be of the format " + quote(name)
+	if like, ok := formatExamples[name]; ok {
+		text += ", like " + like
+	}
+	return text
 }
 
 // formatExamples show what formats look like.
@@ -67,20 +56,26 @@ var formatExamples = map[string]string{
 
 // enumText lists the allowed values, which are the schema's.
 func enumText(allowed []any) string {
-	switch len(allowed) {
-	case 0:
-		return textNotAccepted
-	case 1:
-		return "must be " + shown(allowed[0])
-	}
 	texts := make([]string, 0, maxListed)
 	for _, v := range allowed[:min(len(allowed), maxListed)] {
 		texts = append(texts, shown(v))
 	}
-	if left := len(allowed) - maxListed; left > 0 {
-		texts = append(texts, fmt.Sprintf("%d more", left))
+	return oneOfText(texts, len(allowed))
+}
+
+// oneOfText lists allowed values that are shown already, or the first of total ones.
+func oneOfText(texts []string, total int) string {
+	switch total {
+	case 0:
+		return textNotAccepted
+	case 1:
+		return "must be " + texts[0]
 	}
-	return "must be one of " + strings.Join(texts, ", ")
+	text := "must be one of " + strings.Join(texts[:min(len(texts), maxListed)], ", ")
+	if left := total - maxListed; left > 0 {
+		text += fmt.Sprintf(", %d more", left)
+	}
+	return text
 }
 
 // shown writes a value of the schema as JSON, shortened.

@@ -60,6 +60,7 @@ func (x *nameIndex) suspects(w *walk, v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, e := range v {
+			w.spend(len(name) / bytesPerUnit)
 			folded := strictjson.FoldName(name)
 			if declared, ok := x.byFold[folded]; ok && (declared != name || x.ambiguous[folded]) {
 				return true

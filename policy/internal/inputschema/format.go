@@ -9,7 +9,7 @@ import (
 
 // A format says whether a string is of it.
 type format struct {
-	name    string
+	text    string // that says what is wanted
 	accepts func(string) bool
 }
 
@@ -32,7 +32,7 @@ func newFormat(f *jsonschema.Format) *format {
 	case "iri", "iri-reference":
 		accepts = func(s string) bool { return isURIText(s, true) && oneHost(s) && engines(s) }
 	}
-	return &format{f.Name, accepts}
+	return &format{formatText(f.Name), accepts}
 }
 
 func isPattern(s string) bool {

@@ -1,7 +1,6 @@
 package inputschema
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -42,6 +41,8 @@ type node struct {
 	items []*node // for further items, or for any
 
 	names *node // for the names of properties
+	// dynamic reports whether where a reference leads depends on how n was come to.
+	dynamic bool
 
 	value      any // the default
 	hasDefault bool
@@ -59,7 +60,7 @@ type node struct {
 
 // A patternNode is one of patternProperties.
 type patternNode struct {
-	re *regexp.Regexp
+	*pattern
 	to *node
 }
 
@@ -101,6 +102,14 @@ func newGraph(e *engine) (*graph, []*jsonschema.Schema) {
 		}
 		if s.RecursiveAnchor {
 			b.recursive = append(b.recursive, s)
+		}
+	}
+	if len(b.recursive) > 0 {
+		// The engine takes a recursive reference to where a resource was entered.
+		for _, s := range e.objects {
+			if s.Ref != nil {
+				b.recursive = append(b.recursive, s.Ref)
+			}
 		}
 	}
 	b.graph.root = b.node(e.root)
@@ -168,12 +177,14 @@ func (b *graphBuilder) describeSame(n *node, s *jsonschema.Schema) {
 	}
 	add(always, 0, s.Ref)
 	if r := s.RecursiveRef; r != nil && r.RecursiveAnchor {
+		n.dynamic = true
 		add(maybe, 0, r)
 		add(maybe, 0, b.recursive...)
 	} else {
 		add(always, 0, r)
 	}
 	if d := s.DynamicRef; d != nil && d.Anchor != "" && d.Ref.DynamicAnchor == d.Anchor {
+		n.dynamic = true
 		add(maybe, 0, d.Ref)
 		add(maybe, 0, b.anchors[d.Anchor]...)
 	} else if d != nil {
@@ -204,7 +215,7 @@ func (b *graphBuilder) describeProperties(n *node, s *jsonschema.Schema) {
 	}
 	for re, t := range s.PatternProperties {
 		if p, ok := re.(countedPattern); ok {
-			n.patterns = append(n.patterns, patternNode{p.re, b.node(t)})
+			n.patterns = append(n.patterns, patternNode{p.pattern, b.node(t)})
 		}
 	}
 	slices.SortFunc(n.patterns, func(x, y patternNode) int { return strings.Compare(x.re.String(), y.re.String()) })
@@ -261,24 +272,6 @@ func (n *node) admits(k kind) bool {
 		k |= kindInteger
 	}
 	return n.allowed&k != 0
-}
-
-// member adds to to the nodes for a member of an object that n is for.
-func (n *node) member(to []*node, name string) []*node {
-	t, named := n.properties[name]
-	if named {
-		to = append(to, t)
-	}
-	for _, p := range n.patterns {
-		if p.re.MatchString(name) {
-			named = true
-			to = append(to, p.to)
-		}
-	}
-	if !named {
-		to = append(to, n.others...)
-	}
-	return to
 }
 
 // item adds to to the nodes for an item of an array that n is for.

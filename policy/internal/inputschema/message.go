@@ -72,7 +72,7 @@ func (x *explainer) failures(e *jsonschema.ValidationError) []failure {
 		}
 		return x.branches(e, groupOne)
 	case *errorkind.Format:
-		return x.probed(e, k)
+		return []failure{probed(e, k)}
 	case *errorkind.Not:
 		return one("%s", x.notText(e.SchemaURL))
 	case *errorkind.FalseSchema:

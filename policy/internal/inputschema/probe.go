@@ -21,6 +21,7 @@ type probe struct {
 
 	kinds    kind // kindNone allows every kind
 	constant *any
+	shown    string // constant, as it is shown
 	enum     *enumeration
 	format   *format
 	numeric  bool // compares numbers
@@ -30,12 +31,11 @@ type probe struct {
 
 // A finding is a probe's reason to refuse a value.
 type finding struct {
-	reason   reason
-	got      kind  // of the value
-	want     kind  // reasonKind
-	constant any   // reasonConst
-	allowed  []any // reasonEnum
-	format   string
+	reason reason
+	got    kind   // of the value
+	want   kind   // for reasonKind
+	text   string // what is wrong, unless it depends on got
+	value  string // the constant as it is shown, for reasonConst
 }
 
 type reason int
@@ -68,7 +68,9 @@ func newProbe(s *jsonschema.Schema, o Options, b *budget) (*probe, error) {
 			p.kinds |= kindNamed(name)
 		}
 	}
-	p.constant = s.Const
+	if p.constant = s.Const; p.constant != nil {
+		p.shown = shown(*p.constant)
+	}
 	if s.Enum != nil {
 		var err error
 		if p.enum, err = newEnumeration(s.Enum.Values, s.Location); err != nil {
@@ -146,16 +148,16 @@ func (p *probe) visit(v any) error {
 		return &finding{reason: reasonKind, got: got, want: p.kinds}
 	}
 	if p.constant != nil && !p.budget.equal(v, *p.constant) {
-		return &finding{reason: reasonConst, got: got, constant: *p.constant}
+		return &finding{reason: reasonConst, got: got, text: "must be " + p.shown, value: p.shown}
 	}
 	if p.enum != nil && !p.enum.has(p.budget, v) {
-		return &finding{reason: reasonEnum, got: got, allowed: p.enum.values}
+		return &finding{reason: reasonEnum, got: got, text: p.enum.text}
 	}
 	if p.format != nil {
 		if s, ok := v.(string); ok {
 			p.budget.spend(len(s) / bytesPerUnit)
 			if !p.format.accepts(s) {
-				return &finding{reason: reasonFormat, got: got, format: p.format.name}
+				return &finding{reason: reasonFormat, got: got, text: p.format.text}
 			}
 		}
 	}
@@ -204,7 +206,7 @@ func (p *probe) look(v any) kind {
 
 // An enumeration finds a value without comparing it with all others.
 type enumeration struct {
-	values  []any
+	text    string // that says what is allowed
 	strings map[string]struct{}
 	numbers map[string]struct{}
 	nested  []any // arrays and objects
@@ -213,7 +215,7 @@ type enumeration struct {
 }
 
 func newEnumeration(values []any, location string) (e *enumeration, err error) {
-	e = &enumeration{values: values, strings: map[string]struct{}{}, numbers: map[string]struct{}{}}
+	e = &enumeration{text: enumText(values), strings: map[string]struct{}{}, numbers: map[string]struct{}{}}
 	for _, v := range values {
 		switch v := v.(type) {
 		case nil:

@@ -17,7 +17,7 @@ import (
 // qri fetches references, follows circular ones until the process dies, and keeps
 // schemas by their identifiers in a global map without a lock. So it gets only schemas
 // without references and identifiers, one call at a time, and is not waited for longer
-// than qriPatience.
+// than callPatience.
 type secondOpinion struct {
 	schema *qri.Schema
 	bytes  int // the largest arguments to ask about
@@ -30,16 +30,22 @@ type secondOpinion struct {
 // one of these.
 var qriTurn = make(chan struct{}, 1)
 
-const (
-	// qriWait is how long a call waits for its turn.
-	qriWait = 100 * time.Millisecond
-	// qriPatience is how long a run may take.
-	qriPatience = 250 * time.Millisecond
+// A patience says how long to wait for qri.
+type patience struct {
+	turn time.Duration // until it is free
+	run  time.Duration // until it is done
+}
+
+var (
+	// callPatience is for a call, which is refused thereafter.
+	callPatience = patience{turn: 100 * time.Millisecond, run: 250 * time.Millisecond}
+	// compilePatience is for reading a schema, for which no call waits.
+	compilePatience = patience{turn: 5 * time.Second, run: 5 * time.Second}
 )
 
 var (
-	errQriBusy = fmt.Errorf("the second schema engine (qri) was busy for %v: send fewer calls at a time, or turn the second opinion off", qriWait)
-	errQriSlow = fmt.Errorf("the second schema engine (qri) took more than %v: send less, or turn the second opinion off", qriPatience)
+	errQriBusy = errors.New("the second schema engine (qri) is busy: send fewer calls at a time, or turn the second opinion off")
+	errQriSlow = errors.New("the second schema engine (qri) takes too long: send less, or turn the second opinion off")
 )
 
 const textSecondOpinion = "is not accepted by the second schema engine, which is stricter or mistaken here: follow the schema's simplest form"
@@ -58,7 +64,7 @@ func newSecondOpinion(s *Schema, d *document) (*secondOpinion, error) {
 		return nil, fmt.Errorf("#: the schema can't be written for the second schema engine: %w", err)
 	}
 	o := &secondOpinion{schema: &qri.Schema{}, bytes: s.options.SecondOpinionBytes, place: s.place, limit: s.limited}
-	_, err = inTurn(func() ([]qri.KeyError, error) { return nil, o.schema.UnmarshalJSON(raw) })
+	_, err = inTurn(compilePatience, func() ([]qri.KeyError, error) { return nil, o.schema.UnmarshalJSON(raw) })
 	if err != nil {
 		return nil, fmt.Errorf("#: the second schema engine (qri) can't read the schema; simplify it, or turn the second opinion off: %w", err)
 	}
@@ -78,7 +84,7 @@ func (o *secondOpinion) ask(given map[string]any) ([]Violation, error) {
 	if len(raw) > o.bytes {
 		return nil, nil
 	}
-	refusals, err := inTurn(func() ([]qri.KeyError, error) {
+	refusals, err := inTurn(callPatience, func() ([]qri.KeyError, error) {
 		return o.schema.ValidateBytes(context.Background(), raw)
 	})
 	if err != nil {
@@ -93,8 +99,8 @@ func (o *secondOpinion) ask(given map[string]any) ([]Violation, error) {
 }
 
 // inTurn runs qri, alone and for a limited time.
-func inTurn(run func() ([]qri.KeyError, error)) ([]qri.KeyError, error) {
-	wait := time.NewTimer(qriWait)
+func inTurn(p patience, run func() ([]qri.KeyError, error)) ([]qri.KeyError, error) {
+	wait := time.NewTimer(p.turn)
 	defer wait.Stop()
 	select {
 	case qriTurn <- struct{}{}:
@@ -118,12 +124,12 @@ func inTurn(run func() ([]qri.KeyError, error)) ([]qri.KeyError, error) {
 		a.err = errors.New("the second schema engine (qri) ended its goroutine")
 		a.refusals, a.err = run()
 	}()
-	patience := time.NewTimer(qriPatience)
-	defer patience.Stop()
+	limit := time.NewTimer(p.run)
+	defer limit.Stop()
 	select {
 	case a := <-done:
 		return a.refusals, a.err
-	case <-patience.C:
+	case <-limit.C:
 		return nil, errQriSlow
 	}
 }

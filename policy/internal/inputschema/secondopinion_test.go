@@ -84,17 +84,19 @@ func TestSecondOpinionFollowsFormats(t *testing.T) {
 
 func TestSecondOpinionThatTakesTooLong(t *testing.T) {
 	awaitQri(t)
+	slowItems := 7_000
+	if raceEnabled {
+		slowItems = 3_000
+	}
 	slow := must(t, `{"properties":{"a":{"uniqueItems":true}}}`, qriOptions)
 	other := must(t, `{"properties":{"a":{"type":"string"}}}`, qriOptions)
-	args := object(t, `{"a":[`+repeat(9_000, ",", "@")+`]}`) // qri compares each with each
-	start := time.Now()
+	args := object(t, `{"a":[`+repeat(slowItems, ",", "@")+`]}`) // qri compares each with each
 	out := slow.Check(args)
 	require.False(t, out.OK)
 	require.ErrorIs(t, out.Err, errQriSlow)
 	out = other.Check(object(t, `{"a":"x"}`))
 	require.False(t, out.OK)
 	require.ErrorIs(t, out.Err, errQriBusy)
-	require.Less(t, time.Since(start), patience())
 	require.True(t, must(t, `{"properties":{"a":{"$ref":"#/$defs/s"}},"$defs":{"s":{"type":"string"}}}`, qriOptions).Check(object(t, `{"a":"x"}`)).OK, "not asked, so not busy")
 	awaitQri(t)
 	require.True(t, other.Check(object(t, `{"a":"x"}`)).OK)
@@ -102,7 +104,7 @@ func TestSecondOpinionThatTakesTooLong(t *testing.T) {
 
 func TestSecondOpinionThatPanics(t *testing.T) {
 	awaitQri(t)
-	_, err := inTurn(nil)
+	_, err := inTurn(callPatience, nil)
 	require.ErrorContains(t, err, "panic in the second schema engine")
 	awaitQri(t)
 }
@@ -158,7 +160,10 @@ func TestSecondOpinionOnToolArguments(t *testing.T) {
 				require.NoError(t, err)
 				second, err := compile(g.Schema, o, environment{dialect: part.draft})
 				require.NoError(t, err)
-				for _, test := range g.Tests {
+				for i, test := range g.Tests {
+					if raceEnabled && i%20 > 0 {
+						continue
+					}
 					args, err := strictjson.ParseObject(test.Data, strictjson.Limits{})
 					if err != nil {
 						continue

@@ -4,17 +4,20 @@ package inputschema
 type topLevel struct {
 	declared map[string]bool
 	text     string  // declared, as quoted writes them
-	nodes    []*node // that are for the top level, for their patternProperties
+	nodes    []*node // those for the top level that have patternProperties
 }
 
 // newTopLevel returns nil if the schema says itself what becomes of undeclared
 // arguments: if it refuses them, or has a subschema for them.
 func newTopLevel(s *Schema) *topLevel {
 	w := s.newWalk()
-	t := &topLevel{declared: map[string]bool{}, nodes: w.closure([]*node{s.graph.root}, declaring)}
-	for _, n := range t.nodes {
+	t := &topLevel{declared: map[string]bool{}}
+	for _, n := range w.closure([]*node{s.graph.root}, declaring) {
 		if !n.open && !n.closed {
 			return nil
+		}
+		if len(n.patterns) > 0 {
+			t.nodes = append(t.nodes, n)
 		}
 		for name := range n.properties {
 			t.declared[name] = true
@@ -25,20 +28,21 @@ func newTopLevel(s *Schema) *topLevel {
 }
 
 // undeclared counts the arguments that the top level doesn't declare.
-func (t *topLevel) undeclared(args map[string]any) int {
+func (t *topLevel) undeclared(w *walk, args map[string]any) int {
 	count := 0
 	for name := range args {
-		if !t.declared[name] && !t.matches(name) {
+		w.spend(1)
+		if !t.declared[name] && !t.matches(w, name) {
 			count++
 		}
 	}
 	return count
 }
 
-func (t *topLevel) matches(name string) bool {
+func (t *topLevel) matches(w *walk, name string) bool {
 	for _, n := range t.nodes {
 		for _, p := range n.patterns {
-			if p.re.MatchString(name) {
+			if w.matches(p, name) {
 				return true
 			}
 		}

@@ -2,7 +2,6 @@ package inputschema
 
 import (
 	"maps"
-	"runtime/debug"
 	"slices"
 )
 
@@ -20,16 +19,6 @@ func (s *Schema) View(args map[string]any) (view map[string]any) {
 		}
 	}()
 	return s.withDefaults(s.withoutNulls(args))
-}
-
-// view is View with an error.
-func (s *Schema) view(args map[string]any) (view map[string]any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			view, err = nil, recovered(p, debug.Stack())
-		}
-	}()
-	return s.withDefaults(args), nil
 }
 
 func (s *Schema) withoutNulls(args map[string]any) map[string]any {

@@ -14,6 +14,9 @@ import (
 func (s *Schema) place(v any, tokens []string) string {
 	var b strings.Builder
 	for _, t := range tokens {
+		if b.Len()+1+len(t) > s.options.MaxMessage {
+			break // its container is near enough
+		}
 		shown := "*"
 		switch c := v.(type) {
 		case map[string]any:
@@ -31,7 +34,7 @@ func (s *Schema) place(v any, tokens []string) string {
 			v = c[i]
 		}
 		if b.Len()+1+len(shown) > s.options.MaxMessage {
-			break // its container is near enough
+			break // escaping made it longer
 		}
 		b.WriteByte('/')
 		b.WriteString(shown)

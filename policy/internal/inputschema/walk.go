@@ -64,12 +64,30 @@ func (w *walk) closure(at []*node, follow func(*node, edge) bool) []*node {
 	return set
 }
 
+// matches reports whether a name matches a pattern, for what that costs at worst.
+func (w *walk) matches(p patternNode, name string) bool {
+	w.spend(1 + p.size*len(name)/matchesPerUnit)
+	return p.re.MatchString(name)
+}
+
 // members returns the nodes for a member of an object that the nodes of set are for.
 func (w *walk) members(set []*node, name string) []*node {
 	var to []*node
 	for _, n := range set {
-		w.spend(1 + len(n.patterns)*(1+len(name)/unitsPerStep))
-		to = n.member(to, name)
+		w.spend(1)
+		p, named := n.properties[name]
+		if named {
+			to = append(to, p)
+		}
+		for _, p := range n.patterns {
+			if w.matches(p, name) {
+				named = true
+				to = append(to, p.to)
+			}
+		}
+		if !named {
+			to = append(to, n.others...)
+		}
 	}
 	return to
 }

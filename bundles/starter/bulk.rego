@@ -1,0 +1,133 @@
+# Calls that delete, send or change many things at once.
+#
+# Stops: more items in one call than settings.bulk.max_items, in tools that delete,
+# send or change; a delete of many without a filter, with a filter that matches
+# everything, or with a wildcard; unless the call says that it is a dry run.
+#
+# Doesn't stop: a filter that matches more than was meant; one call for each thing.
+#
+# Incidents: https://github.com/patrickfreyer/apple-mail-mcp/pull/21 (mails deleted
+# without a filter), the mailbox emptied by an agent in 2026-02.
+package starter.bulk
+
+import data.starter.lib
+import rego.v2
+
+deny contains f if {
+	some f in findings
+	lib.mode(f.rule) == "deny"
+}
+
+warn contains f if {
+	lib.warns
+	some f in findings
+	lib.mode(f.rule) == "warn"
+}
+
+acts if count(lib.tool_words & (deleting | {
+	"archive", "cancel", "revoke", "ban", "kick", "suspend", "disable", "deactivate", "send", "invite", "notify", "broadcast", "email", "move", "unsubscribe",
+	"terminate", "stop", "reject", "approve", "merge", "transfer", "pay", "bulk", "batch", "mass", "mark", "close", "forward", "post", "publish",
+})) > 0
+
+deleting := {"delete", "remove", "purge", "wipe", "erase", "destroy", "truncate", "trash", "drop", "clear", "empty", "prune", "expunge", "nuke", "flush"}
+
+deletes if count(lib.tool_words & deleting) > 0
+
+dry_run if {
+	some name in {"dry_run", "dryRun", "dryrun", "dry-run", "preview", "simulate", "what_if", "whatIf", "test_mode", "validate_only", "validateOnly"}
+	input.arguments[name] in {true, "true", "yes", 1}
+}
+
+findings contains lib.about("bulk.items", array.concat(at, [name]), "too many items in one call: settings.bulk.max_items") if {
+	acts
+	not dry_run
+	not lib.tool_reads
+	some [at, o] in lib.objects
+	some name, value in o
+	many(name, value)
+}
+
+many(name, value) if {
+	is_array(value)
+	count(value) > data.settings.bulk.max_items
+	not lib.kinds[name] in {"free", "data"}
+}
+
+# A list in a string.
+many(name, value) if {
+	is_string(value)
+	lib.kinds[name] in {"id", "label", "address", "other"}
+	regex.match(`^[^\s,;]+([,;]\s*[^\s,;]+){5,}$`, value)
+	count(regex.split(`[,;]\s*`, value)) > data.settings.bulk.max_items
+}
+
+# How many a call may delete.
+many(name, value) if {
+	deletes
+	is_number(value)
+	regex.match(`(?i)^(limit|count|max[_a-z]*|batch_?size|num[_a-z]*)$`, name)
+	value > data.settings.bulk.max_items
+}
+
+findings contains lib.about("bulk.filter", [], "this deletes many things and says nothing of which: give a filter, or call it as a dry run first") if {
+	deletes
+	plural
+	not dry_run
+	count(filters) == 0
+}
+
+# The tool's name speaks of many.
+plural if regex.match(`[a-rt-z]s$|[a-z]{2}ses$`, last_word)
+
+plural if count(lib.tool_words & {"all", "bulk", "batch", "many", "mass", "everything", "where", "query"}) > 0
+
+last_word := w if {
+	ws := [w | some w in lib.words(input.tool.name); not w in {"tool", "v1", "v2", "by", "batch", "bulk", "permanently"}]
+	w := ws[count(ws) - 1]
+} else := ""
+
+# An argument that says which things, and doesn't say all.
+filters contains name if {
+	some name, value in input.arguments
+	not regex.match(control, name)
+	not matches_all(value)
+}
+
+control := concat("", [
+	`(?i)^(dry_?run|confirm.*|force|limit|count|max.*|permanent.*|hard.*|soft.*|cascade|recursive|async|wait|timeout.*|verbose|quiet|silent|format|output.*|page.*|cursor|offset|`,
+	`account.*|tenant.*|user|user_?id|user_?email|workspace.*|owner|organi[sz]ation.*|org.*|region|profile|mailbox|database.*|db|schema|cluster.*|bucket.*|table.*|collection.*|index.*|environment|env|`,
+	`backup.*|notify.*|reason|comment|message|request_?id|idempotency.*|batch_?size|server|connection.*|token|api_?key|are_you_sure|sure|yes|acknowledge.*|skip.*|include.*|keep.*|move_to_trash|trash)$`,
+])
+
+matches_all(value) if value in {null, "", "*", "**", "*.*", "%", "%%", ".*", "^.*$", ".", "/", "/*", "all", "ALL", "any", "*:*", "1=1", "true", true, false}
+
+matches_all(value) if value in [[], {}, ["*"], [""]]
+
+matches_all(value) if {
+	not is_string(value)
+	regex.match(`^\{("(query|filter|where|selector)":)?\{?("match_all":\{\}|"\*":.*|"[^"]*":\{"\$(ne|gt|gte|nin|exists|regex)":(null|""|0|\[\]|true|"\.\*"|"\^")\})?\}{0,2}$`, json.marshal(value))
+}
+
+matches_all(value) if {
+	is_string(value)
+	regex.match(`^\s*\{\s*\}\s*$|^\s*\{\s*"(query|filter|where)"\s*:\s*\{\s*("match_all"\s*:\s*\{\s*\}\s*)?\}\s*\}\s*$`, value)
+}
+
+findings contains lib.about("bulk.wildcard", array.concat(at, [name]), "the call deletes whatever matches a wildcard that matches everything") if {
+	deletes
+	not dry_run
+	some [at, o] in lib.objects
+	some name, value in o
+	not regex.match(control, name)
+	is_string(value)
+	value in {"*", "**", "*.*", "%", "%%", ".*", "/", "/*", "./", "./*", "**/*", "*:*", "1=1"}
+}
+
+findings contains lib.about("bulk.wildcard", array.concat(at, [name]), "the call deletes everything") if {
+	deletes
+	not dry_run
+	some [at, o] in lib.objects
+	some name, value in o
+	regex.match(`(?i)^(all|everything|delete_?all|remove_?all|purge_?all|clear_?all|select_?all|all_?(users|items|files|records|messages|emails))$`, name)
+	value in {true, "true", "yes"}
+}

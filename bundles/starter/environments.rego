@@ -1,0 +1,47 @@
+# Production.
+#
+# Stops: deleting, resetting, restoring or migrating, and SQL that doesn't only read,
+# where an argument names a production environment.
+#
+# Doesn't stop: a call that doesn't say which environment it is for: only the server's
+# own configuration knows.
+#
+# Incidents: https://github.com/anthropics/claude-code/issues/64056 (scripts for tests
+# run against production), the production database deleted by an agent in 2025-07.
+package starter.environments
+
+import data.starter.lib
+import data.starter.sql
+import rego.v2
+
+deny contains f if {
+	some f in findings
+	lib.mode(f.rule) == "deny"
+}
+
+warn contains f if {
+	lib.warns
+	some f in findings
+	lib.mode(f.rule) == "warn"
+}
+
+findings contains lib.about("environments.production", [], "this changes production in a way that can't be undone: settings.environments.production") if {
+	changes
+	lib.environment_named(data.settings.environments.production)
+}
+
+changes if count(lib.tool_words & {
+	"delete", "drop", "destroy", "truncate", "purge", "wipe", "reset", "erase", "terminate", "restore", "rollback", "migrate", "migration", "migrations", "seed",
+	"flush", "uninstall", "shutdown", "remove", "teardown", "recreate", "reinit", "clear", "nuke",
+}) > 0
+
+changes if {
+	some [_, s] in sql.statements
+	not regex.match(concat("", [`^(`, sql.reads, `)\b`]), s)
+}
+
+changes if {
+	some s in lib.segments
+	some line in lib.command_forms(s)
+	regex.match(lib.destructive, line)
+}
