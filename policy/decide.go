@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
+	"github.com/regogate/regogate/policy/internal/inputschema"
 	"github.com/regogate/regogate/policy/strictjson"
 )
 
@@ -97,26 +98,45 @@ func (g *Gate) checkTool(in *Input, d *Decision) bool {
 		}
 		return true
 	}
-	for _, v := range t.schema.FoldConflicts(in.view) {
-		d.Refusals = append(d.Refusals, Refusal{Code: Malformed, Message: v.Message, Location: v.Pointer})
+	if !enforce {
+		return viewOnly(in, d)
 	}
-	if len(d.Refusals) > 0 {
+	return checkSchema(in, d)
+}
+
+// viewOnly prepares the arguments for validators where the schema isn't enforced. What
+// bytes mean is asked all the same.
+func viewOnly(in *Input, d *Decision) bool {
+	schema := in.call.Tool.schema
+	if d.violations(Malformed, schema.FoldConflicts(in.view)); len(d.Refusals) > 0 {
 		return false
 	}
-	if !enforce {
-		in.view = t.schema.View(in.view)
-		return true
+	if in.view = schema.View(in.view); in.view == nil {
+		d.fail(errors.New("input schema: the arguments' defaults could not be filled in"))
+		return false
 	}
-	out := t.schema.Check(in.view)
-	for _, v := range out.Violations {
-		d.Refusals = append(d.Refusals, Refusal{Code: SchemaViolation, Message: v.Message, Location: v.Pointer})
-	}
+	return true
+}
+
+func checkSchema(in *Input, d *Decision) bool {
+	out := in.call.Tool.schema.Check(in.view)
+	d.violations(Malformed, out.Malformed)
+	d.violations(SchemaViolation, out.Violations)
 	if out.Err != nil {
 		d.refuse(Undecided, "the arguments could not be checked against the tool's input schema")
 		d.Err = fmt.Errorf("input schema: %w", out.Err)
 	}
+	if !out.OK || out.View == nil || len(d.Refusals) > 0 {
+		return false
+	}
 	in.view = out.View
-	return out.OK && len(d.Refusals) == 0
+	return true
+}
+
+func (d *Decision) violations(c Code, vs []inputschema.Violation) {
+	for _, v := range vs {
+		d.Refusals = append(d.Refusals, Refusal{Code: c, Message: v.Message, Location: v.Pointer})
+	}
 }
 
 // askRules asks the deny set and the Go validators, all of them, so that the agent

@@ -120,7 +120,7 @@ func (o Options) filled() (Options, inputschema.Options, error) {
 			errs = append(errs, fmt.Errorf("validator %d (%q, tool %q) is nil", i, r.Name, r.Tool))
 		}
 	}
-	s := inputschema.Options{Steps: o.Schema.Steps, Depth: o.Arguments.Depth, MaxViolations: o.MaxRefusals, MaxMessage: o.MaxMessage}
+	s := inputschema.Options{Steps: o.Schema.Steps, MaxViolations: o.MaxRefusals, MaxMessage: o.MaxMessage}
 	if pick("schema.formats", o.Schema.Formats, "assert", "annotate") == "annotate" {
 		s.Formats = inputschema.Annotate
 	}

@@ -25,6 +25,14 @@
 //
 // # Limits
 //
+// A schema may have 512 KiB, 64 levels, 5,000 objects and booleans, 200 identifiers and
+// anchors, and 200 subschemas that lead to one another for the same value; its patterns
+// may have 100,000 instructions in all. $dynamicRef and $recursiveRef aren't accepted
+// for the names of properties.
+//
+// A large pattern makes long strings expensive: a match is charged as if it had to try
+// all of the pattern at each byte.
+//
 // Patterns are RE2: a schema with a lookahead or a backreference doesn't compile.
 // \d, \w, \s and \b mean ASCII, and \s lacks some spaces that ECMA-262 has.
 //
