@@ -152,7 +152,7 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 			want = "Command "
 		}
 		require.True(t, strings.HasPrefix(text, want), "%s: the documentation begins with %q", p.ImportPath, want)
-		require.NotEmpty(t, doc.Synopsis(text))
+		require.NotEmpty(t, new(doc.Package).Synopsis(text))
 		require.Contains(t, text, "\n# Limits\n", "%s: say what the package doesn't do under # Limits", p.ImportPath)
 	}
 }

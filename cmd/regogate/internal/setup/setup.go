@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -49,12 +50,23 @@ func New(ctx context.Context, c config.Config, recorder policy.Recorder) (*Setup
 	if err != nil {
 		return nil, err
 	}
-	rules, err := bundles.Load(ctx, bundleOptions(c))
+	rules, err := loadRules(ctx, c)
 	if err != nil {
 		return nil, locate(c, err)
 	}
 	gate.Use(rules)
 	return &Setup{Config: c, Rules: rules, Gate: gate, Caller: caller}, nil
+}
+
+// loadRules loads the bundles. Compiling Rego makes much garbage in a short time while
+// a client waits, so nothing is collected meanwhile unless it becomes very much.
+func loadRules(ctx context.Context, c config.Config) (*regoeval.Ruleset, error) {
+	const veryMuch = 512 << 20
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	if limit := debug.SetMemoryLimit(-1); limit > veryMuch {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(veryMuch))
+	}
+	return bundles.Load(ctx, bundleOptions(c))
 }
 
 // Options returns the gate's options that c asks for.
