@@ -52,6 +52,10 @@ type Options struct {
 	// Stderr gets what the server writes to its standard error, unchanged. nil discards it.
 	Stderr io.Writer
 	Gate   Decider
+	// Ready is called once the server has started and returns when the gate may be
+	// asked; nil means that it may be already. Nothing of the client is read before. If
+	// it fails the server is killed, and Run returns its error.
+	Ready func(context.Context) error
 	// Server is the configured name of the server, which policies see.
 	Server string
 	// Methods are exceptions from what passes undecided by default, which is what the

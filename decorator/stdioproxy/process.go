@@ -78,6 +78,14 @@ func (p *process) terminate() {
 
 func (p *process) kill() { _ = p.cmd.Process.Kill() }
 
+// discard ends a process that nothing was said to.
+func (p *process) discard() {
+	p.kill()
+	p.closeInput()
+	_ = p.stdout.Close()
+	<-p.exited
+}
+
 // end waits for the process to end by itself, asks it to, and then makes it.
 func (p *process) end(grace, killGrace time.Duration) {
 	select {

@@ -2,6 +2,7 @@ package stdioproxy_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/regogate/regogate/decorator/stdioproxy"
@@ -256,4 +258,35 @@ func TestNoDeadlockUnderPressure(t *testing.T) {
 	require.Equal(t, calls/3, refused)
 	require.Equal(t, calls-calls/3, ran)
 	require.Zero(t, x.end())
+}
+
+// A server that starts while the gate is being made ready hears nothing before, and is
+// gone if that fails.
+func TestServerStartsWhileTheGateIsMadeReady(t *testing.T) {
+	ready := make(chan struct{})
+	x := newSession(t, script{Pages: [][]string{{"ok"}}}, func(o *stdioproxy.Options) {
+		o.Ready = func(context.Context) error {
+			<-ready
+			return nil
+		}
+	})
+	time.AfterFunc(50*time.Millisecond, func() {
+		client, _ := x.received()
+		assert.Empty(t, client, "the server hears nothing before the gate is ready")
+		close(ready)
+	})
+	x.send(initialize) // is not read before
+	require.Contains(t, x.next(), `"result"`)
+	require.Zero(t, x.end())
+
+	broken := errors.New("no policy")
+	status, err := stdioproxy.Run(context.Background(), stdioproxy.Options{
+		Command: []string{"sleep", "600"},
+		Stdin:   strings.NewReader(initialize),
+		Stdout:  io.Discard,
+		Gate:    &decider{},
+		Ready:   func(context.Context) error { return broken },
+	})
+	require.ErrorIs(t, err, broken)
+	require.Equal(t, -1, status)
 }

@@ -47,6 +47,12 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 	if err != nil {
 		return -1, fmt.Errorf("stdioproxy: %w", err)
 	}
+	if filled.Ready != nil {
+		if err := filled.Ready(ctx); err != nil {
+			server.discard()
+			return -1, err
+		}
+	}
 	return newProxy(&filled, methods, server).run(ctx, server)
 }
 

@@ -55,7 +55,7 @@ func runServer(c *cobra.Command, f *gateFlags, command []string) error {
 	log := report.NewAsync(c.ErrOrStderr(), json)
 	defer log.Close()
 	r := report.New(log, json)
-	s, err := setup.New(c.Context(), cfg, r)
+	s, err := setup.Prepare(cfg, r)
 	if err != nil {
 		return err
 	}
@@ -63,30 +63,58 @@ func runServer(c *cobra.Command, f *gateFlags, command []string) error {
 	if err != nil {
 		return setup.Attribute(cfg, err)
 	}
-	r.Start(s, passes)
-	if cfg.Tools.File != "" {
-		tools, err := setup.ReadTools(s.Gate, cfg.Tools.File)
-		if err != nil {
+	load := func(ctx context.Context) error {
+		if err := s.Load(ctx); err != nil {
 			return err
 		}
-		for _, t := range tools.All(cfg.Server.Name) {
-			r.Tool(s.Gate, t)
-		}
+		r.Start(s, passes)
+		return reportFile(s, r)
 	}
-	return serve(c, s, r, command)
+	if s.Certain() && cfg.Tools.File == "" {
+		// Nothing can be wrong with what is loaded, so the server may start meanwhile. It
+		// hears nothing from the client before.
+		return serve(c, s, r, command, load)
+	}
+	if err := load(c.Context()); err != nil {
+		return err
+	}
+	return serve(c, s, r, command, nil)
+}
+
+// reportFile reports on the tools of the file that the configuration names.
+func reportFile(s *setup.Setup, r *report.Report) error {
+	if s.Config.Tools.File == "" {
+		return nil
+	}
+	tools, err := setup.ReadTools(s.Gate, s.Config.Tools.File)
+	if err != nil {
+		return err
+	}
+	for _, t := range tools.All(s.Config.Server.Name) {
+		r.Tool(s.Gate, t)
+	}
+	return nil
 }
 
 // serve runs the server behind the gate until it ends.
-func serve(c *cobra.Command, s *setup.Setup, r *report.Report, command []string) error {
+func serve(c *cobra.Command, s *setup.Setup, r *report.Report, command []string, ready func(context.Context) error) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
+	var notReady error
+	if load := ready; load != nil {
+		ready = func(ctx context.Context) error {
+			notReady = load(ctx)
+			return notReady
+		}
+	}
 	status, err := stdioproxy.Run(policy.WithCaller(c.Context(), s.Caller), stdioproxy.Options{
 		Command: command,
 		Stdin:   c.InOrStdin(),
 		Stdout:  c.OutOrStdout(),
 		Stderr:  c.ErrOrStderr(),
 		Gate:    s.Gate,
+		Ready:   ready,
 		Server:  s.Config.Server.Name,
 		Methods: methods(s.Config),
 		Signals: signals,
@@ -94,10 +122,12 @@ func serve(c *cobra.Command, s *setup.Setup, r *report.Report, command []string)
 		OnTools: reportNew(s.Gate, r),
 		Hold:    stdioproxy.Hold(s.Config.Hold),
 	})
-	if status < 0 {
+	switch {
+	case notReady != nil:
+		return notReady
+	case status < 0:
 		return usage{"run", strings.TrimPrefix(err.Error(), "stdioproxy: "), "give a command that can be started"}
-	}
-	if err != nil && !errors.Is(err, context.Canceled) {
+	case err != nil && !errors.Is(err, context.Canceled):
 		r.Logger().Error("the gate ended", "error", oneLine(err.Error()))
 	}
 	return exit(status)

@@ -35,8 +35,18 @@ type Setup struct {
 // ErrNoBundle says that no policy was named.
 var ErrNoBundle = errors.New("no bundle: nothing says what to refuse: name one with --bundle, or with bundle in the file that --config names")
 
-// New loads the bundles that c names and puts them in force. recorder may be nil.
+// New makes a gate as c says, loads the bundles that c names and puts them in force.
+// recorder may be nil.
 func New(ctx context.Context, c config.Config, recorder policy.Recorder) (*Setup, error) {
+	s, err := Prepare(c, recorder)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Load(ctx)
+}
+
+// Prepare does all of New but for the bundles: until Load the gate refuses every call.
+func Prepare(c config.Config, recorder policy.Recorder) (*Setup, error) {
 	if len(c.Bundle) == 0 {
 		return nil, ErrNoBundle
 	}
@@ -50,12 +60,25 @@ func New(ctx context.Context, c config.Config, recorder policy.Recorder) (*Setup
 	if err != nil {
 		return nil, err
 	}
-	rules, err := loadRules(ctx, c)
+	return &Setup{Config: c, Gate: gate, Caller: caller}, nil
+}
+
+// Load loads the bundles and puts them in force.
+func (s *Setup) Load(ctx context.Context) error {
+	rules, err := loadRules(ctx, s.Config)
 	if err != nil {
-		return nil, locate(c, err)
+		return locate(s.Config, err)
 	}
-	gate.Use(rules)
-	return &Setup{Config: c, Rules: rules, Gate: gate, Caller: caller}, nil
+	s.Rules = rules
+	s.Gate.Use(rules)
+	return nil
+}
+
+// Certain reports that Load can't find anything wrong: the built-in bundle is all that
+// there is, and it was tested with the program.
+func (s *Setup) Certain() bool {
+	c := s.Config
+	return slices.Equal(c.Bundle, []string{bundles.Starter}) && c.SettingsFile == "" && len(c.Rules.Common) == 0 && len(c.Rules.Map) == 0
 }
 
 // loadRules loads the bundles. Compiling Rego makes much garbage in a short time while
