@@ -21,6 +21,10 @@ type Call struct {
 	Transport string
 	// Responses are the answers that a multi-round-trip retry carries: a JSON object, nil when there are none.
 	Responses json.RawMessage
+	// Unfaithful says why what would be decided is not what the handler would get: the
+	// bytes were lost, or who calls can't be told. Such a call is undecided. nil for
+	// every other call.
+	Unfaithful error
 }
 
 // CallInfo is what a validator may read about a call beside its arguments.

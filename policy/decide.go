@@ -146,7 +146,7 @@ func (g *Gate) askRules(ctx context.Context, rules Ruleset, in *Input, d *Decisi
 	cov := rules.Cover(t)
 	own, covered := cov.Own, cov.Deny != nil
 	var registered []Registration
-	for _, r := range g.options.Validators {
+	for _, r := range g.Registrations() {
 		if r.covers(t) {
 			registered = append(registered, r)
 			covered = true
@@ -188,6 +188,9 @@ func (g *Gate) askRules(ctx context.Context, rules Ruleset, in *Input, d *Decisi
 func (g *Gate) mayAsk(ctx context.Context, in *Input) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("the call's context had ended: %w", err)
+	}
+	if err := in.call.Unfaithful; err != nil {
+		return fmt.Errorf("what would be decided is not what the handler would get: %w", err)
 	}
 	if in.caller.err != nil {
 		return in.caller.err

@@ -146,11 +146,11 @@ func (g *clientGate) decide(ctx context.Context, next mcp.MethodHandler, call ou
 	t, err := session.find(ctx, next, call)
 	if err != nil {
 		g.report(err)
-		return adapter.NotReady(session.server, call.params.Name, err), nil
+		return adapter.NotReady(ctx, g.decider, session.server, call.params.Name, err), nil
 	}
 	c := policy.Call{Tool: t, Arguments: adapter.Arguments(arguments), Session: call.session.ID()}
-	c.Responses, err = responses(call.params.InputResponses)
-	return adapter.Decide(adapter.Unfaithful(ctx, err), g.decider, c), t
+	c.Responses, c.Unfaithful = responses(call.params.InputResponses)
+	return adapter.Decide(ctx, g.decider, c), t
 }
 
 func (g *clientGate) report(err error) { adapter.Report(g.o.Report, err) }

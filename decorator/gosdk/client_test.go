@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 a server may still ask for what a later version of the protocol drops
+
 package gosdk_test
 
 import (

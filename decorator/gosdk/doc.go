@@ -10,7 +10,8 @@
 // [GateClient].
 //
 // What is decided are the bytes of the arguments as they came over the wire, which
-// are also what a low-level handler gets. mcp.AddTool is different: it decodes them
+// are also what a low-level handler gets; absent arguments are decided as {}, and null
+// is passed on as the {} that it was decided as. mcp.AddTool is different: it decodes them
 // into float64, so that 9007199254740993 reaches the handler as 9007199254740992.
 // A call to a tool that may be such a one, with a number that float64 doesn't hold,
 // is therefore undecided. Tools whose numbers arrive as they were sent are those added

@@ -75,7 +75,7 @@ func (g *serverGate) decide(ctx context.Context, next mcp.MethodHandler, call *m
 	found, err := g.tools.find(ctx, next, call)
 	if err != nil {
 		g.o.report(err)
-		return adapter.NotReady(g.o.Server, call.Params.Name, err), nil
+		return adapter.NotReady(ctx, g.decider, g.o.Server, call.Params.Name, err), nil
 	}
 	ctx, c := g.o.call(ctx, call, found.tool, found.inexact)
 	return adapter.Decide(ctx, g.decider, c), found.tool

@@ -56,8 +56,7 @@ func (o Options) withCaller(ctx context.Context, extra *mcp.RequestExtra) (calle
 	return policy.WithCaller(ctx, policy.Caller{Subject: t.UserID, Scopes: t.Scopes, Claims: t.Extra}), nil
 }
 
-// call makes a policy.Call of a request. It returns a context in which the call can
-// only be refused if what would be decided isn't what the handler would get.
+// call makes a policy.Call of a request, and the context in which it is decided.
 func (o Options) call(ctx context.Context, req *mcp.CallToolRequest, t *policy.Tool, inexact func([]byte) error) (context.Context, policy.Call) {
 	call := policy.Call{Tool: t, Arguments: adapter.Arguments(req.Params.Arguments)}
 	if req.Session != nil {
@@ -73,7 +72,8 @@ func (o Options) call(ctx context.Context, req *mcp.CallToolRequest, t *policy.T
 	if err == nil && inexact != nil {
 		err = inexact(call.Arguments)
 	}
-	return adapter.Unfaithful(ctx, err), call
+	call.Unfaithful = err
+	return ctx, call
 }
 
 // responses encodes answers that the SDK has decoded: as the handler gets them.

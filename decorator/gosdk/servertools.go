@@ -39,30 +39,29 @@ func newServerTools(d decorator.Decider, o Options) *serverTools {
 
 // find returns the tool that a call names as the server declares it at this moment,
 // to this caller: an undeclared tool when it doesn't. It looks through all pages, since
-// a name that is declared twice is no declaration.
+// a tool that is declared twice can't be relied on.
 func (t *serverTools) find(ctx context.Context, next mcp.MethodHandler, call *mcp.CallToolRequest) (knownTool, error) {
 	name := call.Params.Name
 	var declared *mcp.Tool
-	listed := 0
+	listed, twice := 0, false
 	err := eachPage(func(cursor string) (*mcp.ListToolsResult, error) {
 		// A request of its own for each page: middleware may keep or change what it gets.
 		req := &mcp.ListToolsRequest{Session: call.Session, Extra: call.Extra, Params: &mcp.ListToolsParams{Meta: listMeta(call.Params.Meta), Cursor: cursor}}
 		return listPage(next(ctx, mcpwire.ListTools, req))
-	}, func(tool *mcp.Tool) error {
-		if listed++; tool == nil || tool.Name != name {
-			return nil
+	}, func(tool *mcp.Tool) {
+		if listed++; tool != nil && tool.Name == name {
+			twice = declared != nil
+			declared = tool
 		}
-		if declared != nil && declared != tool {
-			return fmt.Errorf("the server declares tool %q twice", name)
-		}
-		declared = tool
-		return nil
 	})
 	if err != nil {
 		return knownTool{}, fmt.Errorf("the server's tools can't be listed: %w", err)
 	}
-	if declared == nil {
+	switch {
+	case declared == nil:
 		return knownTool{tool: policy.UndeclaredTool(t.o.Server, name)}, nil
+	case twice:
+		return knownTool{tool: t.compiled.Twice(name)}, nil
 	}
 	return knownTool{tool: t.of(declared, listed), inexact: t.inexact(declared)}, nil
 }
@@ -124,8 +123,8 @@ const (
 	maxTools = mcpwire.DefaultTools
 )
 
-// eachPage lists all pages and hands over their tools, until add objects.
-func eachPage(page func(cursor string) (*mcp.ListToolsResult, error), add func(*mcp.Tool) error) error {
+// eachPage lists all pages and hands over their tools.
+func eachPage(page func(cursor string) (*mcp.ListToolsResult, error), add func(*mcp.Tool)) error {
 	cursor, tools := "", 0
 	for range maxPages {
 		result, err := page(cursor)
@@ -136,9 +135,7 @@ func eachPage(page func(cursor string) (*mcp.ListToolsResult, error), add func(*
 			return fmt.Errorf("there are more than %d tools", maxTools)
 		}
 		for _, tool := range result.Tools {
-			if err := add(tool); err != nil {
-				return err
-			}
+			add(tool)
 		}
 		switch result.NextCursor {
 		case "":

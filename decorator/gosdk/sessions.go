@@ -166,16 +166,15 @@ func (t *sessionTools) learn(ctx context.Context, next mcp.MethodHandler, call o
 			ttl = min(ttl, time.Duration(min(max(page.TTLMs, 0), int(maxFresh.Milliseconds())))*time.Millisecond)
 		}
 		return page, err
-	}, func(tool *mcp.Tool) error {
+	}, func(tool *mcp.Tool) {
 		if tool == nil {
-			return nil
+			return
 		}
-		if _, twice := tools[tool.Name]; twice {
-			tools[tool.Name] = t.compiled.Of(policy.ToolSpec{Server: t.server, Name: tool.Name, Broken: fmt.Errorf("tool %q is declared twice", tool.Name)})
-			return nil
+		if tools[tool.Name] != nil {
+			tools[tool.Name] = t.compiled.Twice(tool.Name)
+			return
 		}
 		tools[tool.Name] = t.declared(tool)
-		return nil
 	})
 	if err != nil {
 		return err
@@ -194,7 +193,7 @@ func (t *sessionTools) learn(ctx context.Context, next mcp.MethodHandler, call o
 // may have changed it by that.
 func (t *sessionTools) declared(tool *mcp.Tool) *policy.Tool {
 	if largeNumber(tool.InputSchema) {
-		return t.compiled.Of(policy.ToolSpec{Server: t.server, Name: tool.Name, Broken: fmt.Errorf("tool %q: inputSchema: it has a number of 2^53 or more, which the SDK's client doesn't pass on exactly: gate this server with the proxy instead", tool.Name)})
+		return t.compiled.Broken(tool.Name, errors.New("inputSchema: it has a number of 2^53 or more, which the SDK's client doesn't pass on exactly: gate this server with the proxy instead"))
 	}
 	return t.compiled.Declared(tool.Name, tool)
 }

@@ -79,9 +79,8 @@ func (a *Adapter) Option() server.ServerOption {
 	}
 }
 
-// call makes a policy.Call of a request. It returns a context in which the call can
-// only be refused if what would be decided isn't what the handler would get.
-func (a *Adapter) call(ctx context.Context, req *mcp.CallToolRequest, t *policy.Tool) (context.Context, policy.Call) {
+// call makes a policy.Call of a request.
+func (a *Adapter) call(ctx context.Context, req *mcp.CallToolRequest, t *policy.Tool) policy.Call {
 	p := &req.Params
 	call := policy.Call{Tool: t, Arguments: adapter.Arguments(p.RawArguments), Session: sessionID(ctx)}
 	switch {
@@ -100,7 +99,8 @@ func (a *Adapter) call(ctx context.Context, req *mcp.CallToolRequest, t *policy.
 	if err == nil && (a.o.Exact == nil || !a.o.Exact(p.Name)) {
 		err = roundedByMCPGo(call.Arguments)
 	}
-	return adapter.Unfaithful(ctx, err), call
+	call.Unfaithful = err
+	return call
 }
 
 func sessionID(ctx context.Context) string {

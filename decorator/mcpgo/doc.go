@@ -36,9 +36,14 @@
 // tools.
 //
 // Add the gate after other middleware, so that it runs inside of it: what is changed
-// after the decision was not decided. Put hooks in with WithHooks before WithGate: a
+// after the decision was not decided. mcp-go runs a task in a context that has ended,
+// so a task call that other middleware changed is decided again in one, and refused.
+// Put hooks in with WithHooks before WithGate: a
 // later WithHooks throws the gate's hook away, and every tool that can run as a task
 // is then hidden from lists and calls, until that is mended.
+//
+// To find a tool that can only run as a task, and to be sure that a tool is unknown,
+// the gate sends the server a tools/list of its own, which other hooks see.
 //
 // A tool filter that shows a caller another schema than the tool was added with
 // doesn't change which schema calls are checked against.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -109,6 +110,18 @@ func (s *spy) handle(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolR
 func (s *spy) task(_ context.Context, req mcp.CallToolRequest) (*mcp.CreateTaskResult, error) {
 	s.keep(req)
 	return &mcp.CreateTaskResult{}, nil
+}
+
+// wait waits for n runs.
+func (s *spy) wait(t testing.TB, n int) {
+	t.Helper()
+	for range n {
+		select {
+		case <-s.ran:
+		case <-time.After(10 * time.Second):
+			t.Fatal("the handler doesn't run")
+		}
+	}
 }
 
 func (s *spy) take() []string {

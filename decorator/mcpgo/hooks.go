@@ -60,11 +60,11 @@ func (a *Adapter) onRequest(ctx context.Context, _ any, message any) (refused er
 	t, err := a.tools.find(ctx, req.Params.Name)
 	if err != nil {
 		a.o.report(err)
-		return &decorator.RefusedError{Decision: adapter.NotReady(a.o.Server, req.Params.Name, err)}
+		return &decorator.RefusedError{Decision: adapter.NotReady(ctx, a.decider, a.o.Server, req.Params.Name, err)}
 	}
-	callContext, call := a.call(ctx, &req, t)
+	call := a.call(ctx, &req, t)
 	call.ID = mcpwire.IDText(h.ID)
-	if d := adapter.Decide(callContext, a.decider, call); !d.Effective {
+	if d := adapter.Decide(ctx, a.decider, call); !d.Effective {
 		return &decorator.RefusedError{Decision: d}
 	}
 	if a.tools.hasHandler(ctx, req.Params.Name) {
@@ -94,7 +94,7 @@ func (a *Adapter) recordUnknown(ctx context.Context, id any, req *mcp.CallToolRe
 	if err != nil || t.Known() {
 		return
 	}
-	ctx, call := a.call(ctx, req, t)
+	call := a.call(ctx, req, t)
 	if raw, err := json.Marshal(id); err == nil {
 		call.ID = mcpwire.IDText(raw)
 	}

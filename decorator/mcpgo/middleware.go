@@ -43,10 +43,9 @@ func (a *Adapter) decide(ctx context.Context, req *mcp.CallToolRequest) (d polic
 	t, err := a.tools.find(ctx, req.Params.Name)
 	if err != nil {
 		a.o.report(err)
-		return adapter.NotReady(a.o.Server, req.Params.Name, err), nil
+		return adapter.NotReady(ctx, a.decider, a.o.Server, req.Params.Name, err), nil
 	}
-	ctx, call := a.call(ctx, req, t)
-	return adapter.Decide(ctx, a.decider, call), t
+	return adapter.Decide(ctx, a.decider, a.call(ctx, req, t)), t
 }
 
 func (a *Adapter) panicked(p any) policy.Decision {

@@ -379,9 +379,9 @@ func TestWithNoRulesNothingChanges(t *testing.T) {
 	r, err := call(inProcess(legacy)(t, srv), "read", `{"a":1,"a":2}`)
 	require.NoError(t, err)
 	require.False(t, r.IsError)
-	<-s.ran
+	s.wait(t, 1)
 	require.Nil(t, raw(t, srv, taskCall(1, "report", `{"a":1,"a":2}`)).Error)
-	<-s.ran
+	s.wait(t, 1)
 	require.Len(t, s.take(), 2)
 }
 
@@ -394,8 +394,7 @@ func TestShadowModeForwards(t *testing.T) {
 		require.Equal(t, forwarded, !raw(t, srv, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":`+arguments+`}}`).Result.IsError, arguments)
 		require.Equal(t, forwarded, raw(t, srv, taskCall(1, "report", arguments)).Error == nil, arguments)
 		if forwarded {
-			<-s.ran
-			<-s.ran
+			s.wait(t, 2)
 		}
 	}
 	require.Len(t, s.take(), 4)

@@ -33,7 +33,7 @@ func TestTaskToolsBypassMCPGosMiddleware(t *testing.T) {
 	}))
 	srv.AddTaskTool(tool("report", pathSchema, required), s.task)
 	require.Nil(t, raw(t, srv, taskCall(1, "report", `{"path":7}`)).Error)
-	<-s.ran
+	s.wait(t, 1)
 	require.Equal(t, []string{`{"path":7}`}, s.take())
 }
 
@@ -76,7 +76,7 @@ func TestTasksAreDecidedBeforeThereIsOne(t *testing.T) {
 			require.Equal(t, fmt.Sprint(i+1), string(a.ID))
 			if tt.want == "" {
 				require.Nil(t, a.Error)
-				<-s.ran
+				s.wait(t, 1)
 				require.Equal(t, []string{tt.arguments}, s.take())
 			} else {
 				require.NotNil(t, a.Error, "a client that expects a task can't read a result")
@@ -135,7 +135,7 @@ func TestEveryWayToAskForATaskIsSeen(t *testing.T) {
 	}
 	require.Empty(t, s.take())
 	require.Nil(t, raw(t, srv, taskCall(1, "report", `{"path":"a"}`)).Error)
-	<-s.ran
+	s.wait(t, 1)
 }
 
 // Middleware outside of the gate may change a call between its decision and its run.
@@ -214,8 +214,7 @@ func TestALostHookHidesTaskTools(t *testing.T) {
 				require.ErrorContains(t, reported[0], "WithHooks")
 			} else {
 				require.Equal(t, []string{"hybrid", "plain", "report"}, names)
-				<-s.ran
-				<-s.ran
+				s.wait(t, 2)
 				require.Empty(t, reported)
 			}
 		})
@@ -253,9 +252,7 @@ func TestManyTasksAtOnceAreEachDecidedOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	for range 50 {
-		<-s.ran
-	}
+	s.wait(t, 50)
 	require.Len(t, s.take(), 50)
 	require.Len(t, log.take(), 100)
 }
@@ -277,7 +274,7 @@ func TestTasksOverHTTP(t *testing.T) {
 			require.Empty(t, s.take())
 			req.Params.RawArguments = json.RawMessage(`{"path":"/tmp/a"}`)
 			_, _ = c.CallTool(context.Background(), req) // the client can't read a task in place of a result
-			<-s.ran
+			s.wait(t, 1)
 			require.Len(t, s.take(), 1)
 		}
 	}

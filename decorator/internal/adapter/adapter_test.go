@@ -64,6 +64,25 @@ func TestNobodyToAskRefuses(t *testing.T) {
 	require.Equal(t, g, adapter.OrRefusing(g))
 }
 
+// careless has a mistake of its own.
+type careless struct{ decorator.Decider }
+
+func (careless) Decide(context.Context, policy.Call) policy.Decision { panic("boom") }
+
+func TestADeciderThatPanicsRefuses(t *testing.T) {
+	g := gate(t, policy.Options{})
+	tool := g.Tool(policy.ToolSpec{Server: "s", Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)})
+	d := adapter.Decide(context.Background(), careless{g}, policy.Call{Tool: tool, Arguments: []byte("{}")})
+	require.False(t, d.Allowed)
+	require.False(t, d.Effective)
+	require.Equal(t, policy.Undecided, d.Code())
+	require.Equal(t, "t", d.Tool)
+	require.Equal(t, "s", d.Server)
+	require.NotEmpty(t, d.ID)
+	require.ErrorContains(t, d.Err, "boom")
+	require.NotContains(t, d.Text(), "boom")
+}
+
 func TestUnfaithfulCallsAreUndecidedAndRecordedAsThat(t *testing.T) {
 	var rec recorder
 	for _, shadow := range []bool{false, true} {
@@ -75,17 +94,14 @@ func TestUnfaithfulCallsAreUndecidedAndRecordedAsThat(t *testing.T) {
 		tool := g.Tool(policy.ToolSpec{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)})
 		why := errors.New("the bytes are lost")
 		ctx := policy.WithCaller(context.Background(), policy.Caller{Subject: "alice"})
-		require.Equal(t, ctx, adapter.Unfaithful(ctx, nil))
-		ended := adapter.Unfaithful(ctx, why)
-		<-ended.Done()
-		d := adapter.Decide(ended, g, policy.Call{Tool: tool, Arguments: []byte("{}")})
+		d := adapter.Decide(ctx, g, policy.Call{Tool: tool, Arguments: []byte("{}"), Unfaithful: why})
 		require.False(t, d.Allowed)
 		require.Equal(t, shadow, d.Effective)
 		require.Equal(t, policy.Undecided, d.Code())
 		require.ErrorIs(t, d.Err, why)
 		require.ErrorIs(t, rec.records[len(rec.records)-1].Decision.Err, why)
 		require.Equal(t, "alice", rec.records[len(rec.records)-1].Input.Caller().Subject)
-		d = adapter.Decide(adapter.Unfaithful(ctx, why), g, policy.Call{Tool: tool, Arguments: []byte("[]")})
+		d = adapter.Decide(ctx, g, policy.Call{Tool: tool, Arguments: []byte("[]"), Unfaithful: why})
 		require.Equal(t, policy.Malformed, d.Code())
 		require.False(t, d.Effective)
 	}

@@ -75,30 +75,13 @@ func Refused(t *policy.Tool, code policy.Code, message string, err error) policy
 }
 
 // NotReady refuses a call to a tool whose server could not be asked what it declares.
-func NotReady(server, tool string, err error) policy.Decision {
-	return Refused(policy.UndeclaredTool(server, tool), policy.NotReady,
-		"the server's tools are not known yet, so no call can be checked", err)
-}
-
-// Unfaithful returns a context in which no call can be allowed, because of why: what
-// would be decided is not what the handler would get. The decider still asks what can
-// be asked of the bytes themselves, so that a call which is also malformed is refused
-// as that, and the recorded decision says why it is undecided.
-func Unfaithful(ctx context.Context, why error) context.Context {
-	if why == nil {
-		return ctx
+// d is asked all the same, so that the refusal is recorded; whatever it says, the call
+// goes no further.
+func NotReady(ctx context.Context, d decorator.Decider, server, tool string, err error) policy.Decision {
+	t := policy.UnlearnedTool(server, tool, err)
+	decision := Decide(ctx, d, policy.Call{Tool: t, Arguments: []byte("{}")})
+	if decision.Effective {
+		return Refused(t, policy.NotReady, "the server's tools are not known yet, so no call can be checked", err)
 	}
-	done := make(chan struct{})
-	close(done)
-	return unfaithful{ctx, done, why}
+	return decision
 }
-
-type unfaithful struct {
-	context.Context
-	done <-chan struct{}
-	why  error
-}
-
-func (c unfaithful) Done() <-chan struct{} { return c.done }
-
-func (c unfaithful) Err() error { return c.why }

@@ -41,9 +41,19 @@ func NewTools(d decorator.Decider, server string, report func(error)) *Tools {
 func (t *Tools) Declared(name string, declaration any) *policy.Tool {
 	spec, err := readSpec(t.server, declaration)
 	if err != nil {
-		spec = policy.ToolSpec{Server: t.server, Name: name, Broken: err}
+		return t.Broken(name, err)
 	}
 	return t.Of(spec)
+}
+
+// Broken returns a tool that refuses its calls because of why.
+func (t *Tools) Broken(name string, why error) *policy.Tool {
+	return t.Of(policy.ToolSpec{Server: t.server, Name: name, Broken: why})
+}
+
+// Twice returns a tool that refuses its calls because it is declared twice.
+func (t *Tools) Twice(name string) *policy.Tool {
+	return t.Broken(name, errors.New("it is declared twice"))
 }
 
 func readSpec(server string, declaration any) (spec policy.ToolSpec, err error) {
