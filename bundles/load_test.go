@@ -246,6 +246,17 @@ func TestSeveralBundles(t *testing.T) {
 	require.Equal(t, policy.Denied, decide(t, rs, `{"n":4}`).Code())
 	require.True(t, decide(t, rs, `{"n":1}`).Allowed)
 
+	side := map[string]string{".manifest": `{"revision": "s3", "roots": ["tools/y", "settings"]}`, "data.json": `{"settings": {"min": 1}}`,
+		"y.rego": "package tools.y\n\nimport rego.v2\n\ndeny contains \"few\" if input.arguments.n < data.settings.min\n"}
+	narrow := with(".manifest", `{"revision": "r1", "roots": ["tools/x", "settings"]}`)
+	rs, err = load(narrow, side)
+	require.NoError(t, err, "settings lie side by side")
+	require.Equal(t, policy.Denied, decide(t, rs, `{"n":4}`).Code())
+	side["data.json"] = `{"settings": {"max": 100}}`
+	side["y.rego"] = strings.ReplaceAll(side["y.rego"], "settings.min", "settings.max")
+	_, err = load(narrow, side)
+	require.ErrorContains(t, err, `both claim "settings/max"`)
+
 	_, err = load(goodFiles(), goodFiles())
 	require.ErrorContains(t, err, "both claim")
 	_, err = load(goodFiles(), with(".manifest", "", "data.json", `{"settings": {"max": 100}}`, "x.rego", strings.Replace(good, "tools.x", "tools.y", 1)))

@@ -33,7 +33,7 @@ func (l loader) checkContract(fs *findings, g gathered) {
 	}
 	r := &reads{loader: l, fs: fs, visited: map[visit]bool{}, reached: map[*ast.Rule]bool{}}
 	m := &messages{loader: l, fs: fs, visited: map[visit]bool{}}
-	p := &patterns{loader: l, fs: fs, requested: g.metadata.Builtins, visited: map[colouring]bool{}, results: map[colouring]bool{}}
+	p := &callOperands{loader: l, fs: fs, requested: g.metadata.Builtins, visited: map[colouring]bool{}, results: map[colouring]bool{}}
 	for _, e := range l.packages {
 		for _, name := range []string{"deny", "warn"} {
 			rules := l.compiler.GetRulesExact(e.rule(name))

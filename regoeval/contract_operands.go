@@ -7,18 +7,37 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// patternOperands says which operand of a built-in is a program of its own: whoever
-// writes a regular expression or a glob decides how long it runs. A pattern of nine
-// characters, (.*a){900}, over 1 MB of text ran for minutes, and no deadline stops it.
-var patternOperands = map[string]int{
-	"regex.match": 0, "regex.is_valid": 0, "regex.split": 0, "regex.find_n": 0, "regex.find_all_string_submatch_n": 0,
-	"regex.replace": 1, "regex.template_match": 0, "re_match": 0, "glob.match": 0,
+// An authorsOnly is an operand that has to be the policy's own, and not the call's,
+// because of what it does to the cost of the call.
+type authorsOnly struct {
+	index int
+	what  string
 }
 
-// patterns refuses patterns that the call brings along. It follows values, not
-// conditions: a pattern that is chosen by an argument among those of the policy is
-// the policy's.
-type patterns struct {
+const (
+	aPattern = "the pattern of %s comes from the call, and who writes a pattern decides how long it runs"
+	aSearch  = "the text that %s looks for comes from the call: preparing it takes the square of its length"
+	aFormat  = "the format of %s comes from the call, and 1 MB of verbs with a width of 1,000,000 become 90 GB"
+	aFilling = "%s puts a text from the call in at every place, so that 1 MB of arguments can become 250 GB"
+)
+
+// authorsOperands lists them. A regular expression of nine characters, (.*a){900},
+// over 1 MB of text ran for minutes, and no deadline stops it; concat with a separator
+// of half a megabyte ended the process for want of memory; replace of 1 MB of repeated
+// text took two minutes before it looked for it.
+var authorsOperands = map[string][]authorsOnly{
+	"regex.match": {{0, aPattern}}, "regex.is_valid": {{0, aPattern}}, "regex.split": {{0, aPattern}},
+	"regex.find_n": {{0, aPattern}}, "regex.find_all_string_submatch_n": {{0, aPattern}},
+	"regex.template_match": {{0, aPattern}}, "glob.match": {{0, aPattern}},
+	"regex.replace": {{1, aPattern}, {2, aFilling}},
+	"sprintf":       {{0, aFormat}},
+	"concat":        {{0, aFilling}}, "replace": {{1, aSearch}, {2, aFilling}}, "strings.replace_n": {{0, aFilling}},
+}
+
+// callOperands refuses patterns, and the like, that the call brings along. It follows
+// values, not conditions: a pattern that is chosen by an argument among those of the
+// policy is the policy's.
+type callOperands struct {
 	loader
 	fs        *findings
 	requested []string // built-ins for which the bundle has accepted the cost
@@ -45,7 +64,7 @@ func colour(rule *ast.Rule, args []bool) colouring {
 }
 
 // rules checks rules and everything that they use.
-func (p *patterns) rules(rules []*ast.Rule, args []bool) {
+func (p *callOperands) rules(rules []*ast.Rule, args []bool) {
 	for _, r := range rules {
 		key := colour(r, args)
 		if p.visited[key] {
@@ -68,7 +87,7 @@ func (p *patterns) rules(rules []*ast.Rule, args []bool) {
 
 func isFunction(r *ast.Rule) bool { return len(r.Head.Args) > 0 }
 
-func (p *patterns) expr(e *ast.Expr, from ast.VarSet) {
+func (p *callOperands) expr(e *ast.Expr, from ast.VarSet) {
 	if !e.IsCall() {
 		return
 	}
@@ -78,14 +97,17 @@ func (p *patterns) expr(e *ast.Expr, from ast.VarSet) {
 		return
 	}
 	name := e.Operator().String()
-	i, ok := patternOperands[name]
-	if !ok || i >= len(operands) || slices.Contains(p.requested, name) || !p.tainted(operands[i], from) {
+	if slices.Contains(p.requested, name) {
 		return
 	}
-	p.fs.add(idPattern, e.Location, builtinRequest(name), "the pattern of %s comes from the call, and who writes a pattern decides how long it runs", name)
+	for _, own := range authorsOperands[name] {
+		if own.index < len(operands) && p.tainted(operands[own.index], from) {
+			p.fs.add(idOperand, e.Location, builtinRequest(name), own.what, name)
+		}
+	}
 }
 
-func (p *patterns) colours(terms []*ast.Term, from ast.VarSet) []bool {
+func (p *callOperands) colours(terms []*ast.Term, from ast.VarSet) []bool {
 	out := make([]bool, len(terms))
 	for i, t := range terms {
 		out[i] = p.tainted(t, from)
@@ -94,7 +116,7 @@ func (p *patterns) colours(terms []*ast.Term, from ast.VarSet) []bool {
 }
 
 // fromCall returns the variables of a rule whose values come from the call.
-func (p *patterns) fromCall(rule *ast.Rule, args []bool) ast.VarSet {
+func (p *callOperands) fromCall(rule *ast.Rule, args []bool) ast.VarSet {
 	from := ast.VarSet{}
 	for i, a := range rule.Head.Args {
 		if i < len(args) && args[i] {
@@ -112,7 +134,7 @@ func (p *patterns) fromCall(rule *ast.Rule, args []bool) ast.VarSet {
 }
 
 // spread adds the variables to which one expression gives a value from the call.
-func (p *patterns) spread(e *ast.Expr, from ast.VarSet) {
+func (p *callOperands) spread(e *ast.Expr, from ast.VarSet) {
 	if ev, ok := e.Terms.(*ast.Every); ok {
 		if p.tainted(ev.Domain, from) {
 			from.Update(varsOf(ev.Value))
@@ -143,8 +165,11 @@ func (p *patterns) spread(e *ast.Expr, from ast.VarSet) {
 		}
 		return
 	}
-	if last >= 0 && slices.ContainsFunc(operands[:last], func(t *ast.Term) bool { return p.tainted(t, from) }) {
-		from.Update(patternVars(operands[last]))
+	b := ast.BuiltinMap[e.Operator().String()]
+	if b == nil || len(operands) > b.Decl.Arity() { // else nothing is bound
+		if slices.ContainsFunc(operands[:last], func(t *ast.Term) bool { return p.tainted(t, from) }) {
+			from.Update(patternVars(operands[last]))
+		}
 	}
 }
 
@@ -160,11 +185,13 @@ func patternVars(t *ast.Term) ast.VarSet {
 		}
 		return vars
 	}
-	return varsOf(t)
+	vis := ast.NewVarVisitor().WithParams(ast.VarVisitorParams{SkipClosures: true})
+	vis.Walk(t)
+	return vis.Vars()
 }
 
 // result reports whether a rule's value comes from the call.
-func (p *patterns) result(r *ast.Rule, args []bool) bool {
+func (p *callOperands) result(r *ast.Rule, args []bool) bool {
 	key := colour(r, args)
 	if known, ok := p.results[key]; ok {
 		return known
@@ -182,22 +209,27 @@ func (p *patterns) result(r *ast.Rule, args []bool) bool {
 }
 
 // tainted reports whether a term has a part that comes from the call.
-func (p *patterns) tainted(t *ast.Term, from ast.VarSet) bool {
+func (p *callOperands) tainted(t *ast.Term, from ast.VarSet) bool {
 	found := false
-	vis := ast.NewGenericVisitor(func(x any) bool {
-		switch x := x.(type) {
-		case *ast.Term:
-			if ref, ok := x.Value.(ast.Ref); ok {
-				found = found || p.taintedRef(ref, from)
-				return true
-			}
-			if v, ok := x.Value.(ast.Var); ok {
-				found = found || from.Contains(v)
-			}
+	ast.WalkTerms(t, func(t *ast.Term) bool {
+		switch v := t.Value.(type) {
+		case ast.Ref:
+			found = found || p.taintedRef(v, from)
+			return true
+		case ast.Var:
+			found = found || from.Contains(v)
+		case *ast.ArrayComprehension: // what is collected, not under which conditions
+			found = found || p.tainted(v.Term, from)
+			return true
+		case *ast.SetComprehension:
+			found = found || p.tainted(v.Term, from)
+			return true
+		case *ast.ObjectComprehension:
+			found = found || p.tainted(v.Key, from) || p.tainted(v.Value, from)
+			return true
 		}
 		return found
 	})
-	vis.Walk(t)
 	return found
 }
 
@@ -206,7 +238,7 @@ var callRoots = []ast.Ref{
 	ast.InputRootRef.Append(ast.StringTerm("call")),
 }
 
-func (p *patterns) taintedRef(ref ast.Ref, from ast.VarSet) bool {
+func (p *callOperands) taintedRef(ref ast.Ref, from ast.VarSet) bool {
 	if v, ok := ref[0].Value.(ast.Var); ok && from.Contains(v) {
 		return true
 	}

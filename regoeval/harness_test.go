@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -73,4 +75,10 @@ func decideSchema(t testing.TB, rs policy.Ruleset, tool, schema, arguments strin
 	g.Use(rs)
 	spec := policy.ToolSpec{Name: tool, InputSchema: []byte(schema), NoSchema: schema == ""}
 	return g.Decide(context.Background(), policy.Call{Tool: g.Tool(spec), Arguments: []byte(arguments)})
+}
+
+// has reports whether one of the findings in err has an id.
+func has(err error, id string) bool {
+	var e *regoeval.LoadError
+	return errors.As(err, &e) && slices.ContainsFunc(e.Findings, func(f regoeval.Finding) bool { return f.ID == id })
 }

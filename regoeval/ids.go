@@ -24,7 +24,7 @@ const (
 	idAlwaysTrue   = "always-true"       // asking for what is always there
 	idNot          = "not-semantics"     // not over something that can be undefined
 	idMessage      = "message-undefined" // a message that can be undefined while its rule holds
-	idPattern      = "pattern"           // a regular expression or glob that the call brings along
+	idOperand      = "operand-from-call" // a pattern, or a text put in many times, that the call brings along
 	idAnnotation   = "schema-annotation" // the author declares schemas
 	idSettings     = "settings"          // settings of the wrong type, or unknown
 	idEngine       = "engine"            // OPA failed in a way that it should not

@@ -119,6 +119,8 @@ func isTestPackage(path ast.Ref) bool {
 	return len(path) > 1 && path[1].Equal(ast.StringTerm("tests"))
 }
 
+func isTestPath(root string) bool { return root == "tests" || strings.HasPrefix(root, "tests/") }
+
 // checkDisjoint refuses two bundles that claim one part of data. A bundle without
 // roots claims what it contains.
 func checkDisjoint(fs *findings, a, b NamedBundle) {
@@ -140,14 +142,26 @@ func longer(a, b string) string {
 	return b
 }
 
-// claims lists the parts of data that a bundle owns, as slash-separated paths.
+// claims lists the parts of data that a bundle owns, as slash-separated paths. What it
+// owns of settings is each setting that it has: the starter bundle's and the author's
+// own are meant to lie side by side.
 func claims(b bundle.Bundle) []string {
-	if r := b.Manifest.Roots; r != nil && !slices.Contains(*r, "") {
-		return *r
-	}
+	const shared = "settings"
 	set := map[string]bool{}
+	if r := b.Manifest.Roots; r != nil && !slices.Contains(*r, "") {
+		for _, root := range *r {
+			set[root] = root != shared && !isTestPath(root) // tests are left out of decisions
+		}
+		if mine, ok := b.Data[shared].(map[string]any); ok && slices.Contains(*r, shared) {
+			for k := range mine {
+				set[shared+"/"+k] = true
+			}
+		}
+		maps.DeleteFunc(set, func(_ string, owned bool) bool { return !owned })
+		return slices.Sorted(maps.Keys(set))
+	}
 	for _, m := range b.Modules {
-		if m.Parsed != nil {
+		if m.Parsed != nil && !isTestPackage(m.Parsed.Package.Path) {
 			set[refPath(m.Parsed.Package.Path)] = true
 		}
 	}

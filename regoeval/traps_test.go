@@ -298,7 +298,7 @@ func requireTestExists(t *testing.T, name string) {
 	for _, f := range sources {
 		text, err := os.ReadFile(f)
 		require.NoError(t, err)
-		if regexp.MustCompile(`(?m)^func `+regexp.QuoteMeta(name)+`\(`).Match(text) {
+		if regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(name) + `\(`).Match(text) {
 			return
 		}
 	}

@@ -1,0 +1,308 @@
+package regoeval_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/regogate/regogate/policy"
+	"github.com/regogate/regogate/regoeval"
+)
+
+// gateWith returns a gate with files in force, and the tool x without a schema.
+func gateWith(t testing.TB, files map[string]string, ro regoeval.Options, po policy.Options) (*policy.Gate, *policy.Tool) {
+	t.Helper()
+	rs, err := loadWith(t, files, regoeval.Source{}, ro)
+	require.NoError(t, err)
+	g, err := policy.NewGate(po)
+	require.NoError(t, err)
+	g.Use(rs)
+	return g, g.Tool(policy.ToolSpec{Name: "x", NoSchema: true})
+}
+
+// planted is what errors are searched for.
+const planted = "PLANTED-7f3a"
+
+// What goes wrong is told without any byte of the arguments, also to the operator.
+func TestErrorsHoldNoArgument(t *testing.T) {
+	rules := []string{
+		`deny contains "no" if to_number(input.arguments.v) > 3`,
+		`deny contains "no" if time.parse_rfc3339_ns(input.arguments.v) > 3`,
+		`deny contains "no" if time.parse_ns(input.arguments.v, "2024") > 3`,
+		`deny contains "no" if time.parse_duration_ns(input.arguments.v) > 3`,
+		`deny contains "no" if net.cidr_contains(input.arguments.v, "10.0.0.1")`,
+		`deny contains "no" if net.cidr_intersects("10.0.0.0/8", input.arguments.v)`,
+		`deny contains "no" if base64.decode(input.arguments.v) == "a"`,
+		`deny contains "no" if base64url.decode(input.arguments.v) == "a"`,
+		`deny contains "no" if hex.decode(input.arguments.v) == "a"`,
+		`deny contains "no" if urlquery.decode(concat("", [input.arguments.v, "%zz"])) == "a"`,
+		`deny contains "no" if units.parse(input.arguments.v) > 3`,
+		`deny contains "no" if units.parse_bytes(input.arguments.v) > 3`,
+		`deny contains "no" if semver.compare(input.arguments.v, "1.0.0") > 3`,
+		`deny contains "no" if count(input.arguments.n) > 3`,
+		`deny contains "no" if startswith(input.arguments.n, "a")`,
+		`deny contains "no" if concat("", [input.arguments.o]) == "a"`,
+		`deny contains "no" if object.remove(input.arguments.o, input.arguments.v) == {}`,
+		`deny contains "no" if json.patch(input.arguments.o, [{"op": input.arguments.v, "path": "/a"}]) == {}`,
+		`deny contains "no" if json.filter(input.arguments.o, [input.arguments.n]) == {}`,
+		`deny contains "no" if json.marshal_with_options(1, input.arguments.o) == "1"`,
+		`deny contains "no" if format_int(input.arguments.n, input.arguments.n) == "1"`,
+		`deny contains "no" if {"a": x | some x in [input.arguments.v, 1]} == {}`,
+		`deny contains "no" if {x: 1 | some x in [input.arguments.v]}[input.arguments.n] == two` + "\n\ntwo := input.arguments.v\n\ntwo := input.arguments.o",
+		`deny contains "no" if f(input.arguments) == "a"` + "\n\nf(a) := a.v\n\nf(a) := a.o",
+		`deny contains m if some m in [input.arguments.o]`,
+		`deny contains m if some m in input.arguments.lists`,
+		`deny contains {"msg": "m", "rule": r} if some r in [input.arguments.o]`,
+		`deny contains "no" if h with input.arguments.v.x as 5` + "\n\nh if input.arguments.v.x == 5",
+		`deny contains "no" if regex.match(data.settings.pattern, input.arguments.v)`,
+		`deny contains "no" if some_number / input.arguments.zero > 1` + "\n\nsome_number := 5",
+		`deny contains "no" if graph.reachable(input.arguments.o, input.arguments.v) == set()`,
+		`deny contains "no" if crypto.hmac.equal(input.arguments.v, input.arguments.n)`,
+		`deny contains "no" if json.unmarshal(input.arguments.v)`,
+		`deny contains "no" if yaml.unmarshal(concat("", ["a: [", input.arguments.v])).a`,
+		`deny contains "no" if io.jwt.decode(input.arguments.v)[0].a`,
+		`deny contains "no" if crypto.x509.parse_certificates(input.arguments.v)[0].a`,
+		`deny contains "no" if rego.parse_module("a", input.arguments.v).a`,
+		`deny contains "no" if time.clock([input.arguments.n, input.arguments.v])[0] > 3`,
+		`deny contains "no" if time.add_date(1, input.arguments.v, 1, 1) > 3`,
+	}
+	args := fmt.Sprintf(`{"v":%[1]q,"n":7,"zero":0,"lists":[[%[1]q]],"o":{%[1]q:%[1]q}}`, planted)
+	manifest := `{"metadata":{"regogate":{"builtins":["json.unmarshal","yaml.unmarshal","io.jwt.decode","crypto.x509.parse_certificates","rego.parse_module"]}}}`
+	failed := 0
+	for _, rule := range rules {
+		for _, set := range []string{"deny", "warn"} {
+			source := "package tools.x\n\n" + rule
+			if set == "warn" {
+				source = "package tools.x\n\ndeny contains \"never\" if false\n\n" + strings.Replace(rule, "deny", "warn", 1)
+			}
+			g, tool := gateWith(t, map[string]string{"a.rego": source, "data.json": `{"settings":{"pattern":"("}}`, ".manifest": manifest}, regoeval.Options{}, policy.Options{})
+			d := g.Decide(context.Background(), policy.Call{Tool: tool, Arguments: []byte(args)})
+			text, err := json.Marshal(d)
+			require.NoError(t, err)
+			require.NotContains(t, string(text), planted, rule)
+			if set == "warn" {
+				require.True(t, d.Allowed, "%s: warn refuses: %v", rule, d.Refusals)
+				d.Err = d.WarnErr
+			} else if d.Err != nil {
+				require.Equal(t, policy.Undecided, d.Code(), rule)
+			}
+			if d.Err != nil {
+				failed++
+				require.NotContains(t, d.Err.Error(), planted, rule)
+				require.Regexp(t, "a.rego:|of package tools.x:", d.Err.Error(), "%s: no place", rule)
+			}
+		}
+	}
+	require.Greater(t, failed, 60, "too few of the rules fail for this to show anything")
+}
+
+// The same evaluation takes the same steps on every run, under any load, whatever the
+// order of Go's maps: with one step less it is undecided, every time.
+func TestStepsAreDeterministic(t *testing.T) {
+	files := map[string]string{"a.rego": `package tools.x
+
+import future.keywords
+
+deny contains "no" if every k, v in input.arguments.o { v < 7; k != "" }
+
+deny contains "found" if {
+	not nothing
+	some a in input.arguments.l
+	some b in input.arguments.l
+	a + b == 1000
+}
+
+nothing if {
+	some k, _ in input.arguments.o
+	k == "k17"
+}
+
+deny contains "or" if input.arguments.l[0] == 3 or count({x | some x in input.arguments.l; x > 5}) == 100
+`}
+	var o, l []string
+	for i := range 40 {
+		o = append(o, fmt.Sprintf(`"k%d":%d`, i*7919%40, i%9))
+		l = append(l, fmt.Sprint(i*7919%40))
+	}
+	args := []byte(fmt.Sprintf(`{"o":{%s},"l":[%s]}`, strings.Join(o, ","), strings.Join(l, ",")))
+	decided := func(steps int64) bool {
+		g, tool := gateWith(t, files, regoeval.Options{Steps: steps}, policy.Options{Timeout: time.Minute})
+		return g.Decide(context.Background(), policy.Call{Tool: tool, Arguments: args}).Allowed
+	}
+	low, high := int64(1), int64(200_000)
+	require.True(t, decided(high))
+	for low < high {
+		if mid := (low + high) / 2; decided(mid) {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	t.Logf("%d steps", low)
+	enough, toolEnough := gateWith(t, files, regoeval.Options{Steps: low}, policy.Options{Timeout: time.Minute})
+	short, toolShort := gateWith(t, files, regoeval.Options{Steps: low - 1}, policy.Options{Timeout: time.Minute})
+	var wg sync.WaitGroup
+	for range 4 * runtime.GOMAXPROCS(0) { // the load
+		wg.Go(func() {
+			for range 10 {
+				require.True(t, enough.Decide(context.Background(), policy.Call{Tool: toolEnough, Arguments: args}).Allowed)
+				d := short.Decide(context.Background(), policy.Call{Tool: toolShort, Arguments: args})
+				require.Equal(t, policy.Undecided, d.Code())
+				require.ErrorContains(t, d.Err, fmt.Sprintf("more than %d steps", low-1))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+const endless = `package tools.x
+
+deny contains "no" if {
+	some a in numbers.range(1, 100000)
+	some b in numbers.range(1, 1000)
+	a * b < 0
+}`
+
+// The wall clock is a backstop behind the steps.
+func TestDeadlineStopsAnEvaluation(t *testing.T) {
+	g, tool := gateWith(t, map[string]string{"a.rego": endless}, regoeval.Options{Steps: 1 << 60}, policy.Options{Timeout: 50 * time.Millisecond})
+	started := time.Now()
+	d := g.Decide(context.Background(), policy.Call{Tool: tool, Arguments: []byte(`{}`)})
+	require.Equal(t, policy.Undecided, d.Code())
+	require.ErrorIs(t, d.Err, context.DeadlineExceeded)
+	require.Less(t, time.Since(started), 5*time.Second)
+}
+
+// A caller that gives up stops the evaluation.
+func TestCancellationStopsAnEvaluation(t *testing.T) {
+	g, tool := gateWith(t, map[string]string{"a.rego": endless}, regoeval.Options{Steps: 1 << 60}, policy.Options{Timeout: time.Hour})
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	started := time.Now()
+	d := g.Decide(ctx, policy.Call{Tool: tool, Arguments: []byte(`{}`)})
+	require.Equal(t, policy.Undecided, d.Code())
+	require.ErrorIs(t, d.Err, context.Canceled)
+	require.Less(t, time.Since(started), 5*time.Second)
+}
+
+// OPA alone usually answers although the context has ended before; this must not.
+func TestCancelledBeforehand(t *testing.T) {
+	rs := mustLoad(t, map[string]string{"a.rego": "package tools.x\n\ndeny contains \"large\" if input.arguments.n > 3\n\nwarn contains \"odd\" if input.arguments.n == 1"})
+	g, err := policy.NewGate(policy.Options{})
+	require.NoError(t, err)
+	g.Use(rs)
+	tool := g.Tool(policy.ToolSpec{Name: "x", NoSchema: true})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 1000 {
+		d := g.Decide(ctx, policy.Call{Tool: tool, Arguments: []byte(`{"n":1}`)})
+		require.Equal(t, policy.Undecided, d.Code())
+	}
+	cov := rs.Cover(tool)
+	for range 1000 { // and without the gate, which asks too
+		rs, err := cov.Deny.Validate(ctx, policy.Input{})
+		require.ErrorIs(t, err, context.Canceled)
+		require.Empty(t, rs)
+	}
+}
+
+// As many built-in errors as the steps allow neither hide a denial's rule nor fill
+// the memory; the text names a few.
+func TestManyErrors(t *testing.T) {
+	g, tool := gateWith(t, map[string]string{"a.rego": `package tools.x
+
+deny contains "no" if {
+	some v in input.arguments.l
+	to_number(v) > 3
+}`}, regoeval.Options{}, policy.Options{Timeout: time.Minute})
+	args := []byte(`{"l":[` + strings.TrimSuffix(strings.Repeat(`"x",`, 30_000), ",") + `]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d := g.Decide(context.Background(), policy.Call{Tool: tool, Arguments: args})
+	runtime.ReadMemStats(&after)
+	require.Equal(t, policy.Undecided, d.Code())
+	require.Len(t, d.Refusals, 1)
+	require.ErrorContains(t, d.Err, "and 29997 more")
+	require.Less(t, len(d.Err.Error()), 1000)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(256<<20))
+}
+
+// Two packages that say the same say it once; what differs in rule or place is kept.
+func TestDuplicatesAreToldOnce(t *testing.T) {
+	rs := mustLoad(t, map[string]string{
+		"a.rego":    "package tools.x\n\ndeny contains \"large\" if input.arguments.n > 3\n\ndeny contains {\"msg\": \"large\", \"rule\": \"r\"} if input.arguments.n > 3",
+		"b.rego":    "package shared.b\n\ndeny contains \"large\" if input.arguments.n > 3",
+		".manifest": `{"metadata":{"regogate":{"common":[{"package":"shared.b"}]}}}`,
+	})
+	d := decide(t, rs, "x", `{"n":5}`)
+	require.ElementsMatch(t, []policy.Refusal{{Code: policy.Denied, Message: "large"}, {Code: policy.Denied, Message: "large", Rule: "r"}}, d.Refusals)
+}
+
+// Whatever goes wrong in a warn set is recorded, and never refuses.
+func TestWarnNeverRefuses(t *testing.T) {
+	for _, rule := range []string{
+		`warn contains "w" if to_number(input.arguments.m) > 3`,
+		`warn contains "w" if over(input.arguments.m)` + "\n\nover(v) if to_number(v) > 3",
+		`warn contains "w" if count([1 | to_number(input.arguments.m) > 3]) > 0`,
+		`warn contains "w" if every v in ["x"] { to_number(v) > 3 }`,
+		`warn contains "w" if not to_number(input.arguments.m) > 3`,
+		`warn contains "w" if level == "low"` + "\n\nlevel := \"high\" if to_number(input.arguments.m) > 3\n\nelse := \"low\"",
+		`warn contains "w" if startswith(input.arguments.five, "a")`,
+		`warn contains w if some w in [input.arguments.five]`,
+		`warn contains "w" if two == 1` + "\n\ntwo := input.arguments.five\n\ntwo := input.arguments.m",
+		`warn contains "w" if { some a in numbers.range(1, 1000); some b in numbers.range(1, 1000); a + b < 0 }`,
+	} {
+		rs := mustLoad(t, map[string]string{"a.rego": "package tools.x\n\nimport future.keywords.not\n\ndeny contains \"large\" if input.arguments.n > 3\n\n" + rule})
+		d := decide(t, rs, "x", `{"n":1,"m":"x","five":5}`)
+		require.True(t, d.Allowed, "%s: %v", rule, d.Refusals)
+		require.Error(t, d.WarnErr, rule)
+		require.NotEmpty(t, d.Warnings, rule)
+		d = decide(t, rs, "x", `{"n":5,"m":"x","five":5}`)
+		require.Equal(t, policy.Denied, d.Code(), rule)
+	}
+}
+
+// Numbers and nesting beyond the limits never reach OPA.
+func TestHostileNumbers(t *testing.T) {
+	rs := mustLoad(t, map[string]string{"a.rego": "package tools.x\n\ndeny contains \"large\" if input.arguments.n * input.arguments.n > 3"})
+	for _, n := range []string{strings.Repeat("9", 1_000_000), "0." + strings.Repeat("0", 500_000) + "1", "1e999999999", "1e-999999999", "-1e65535", "1e25000", "1" + strings.Repeat("0", 100_000)} {
+		started := time.Now()
+		require.Equal(t, policy.Malformed, decide(t, rs, "x", `{"n":`+n+`}`).Code(), "%.20s", n)
+		require.Less(t, time.Since(started), time.Second)
+	}
+	require.Equal(t, policy.Malformed, decide(t, rs, "x", `{"n":`+strings.Repeat("[", 500_000)+strings.Repeat("]", 500_000)+`}`).Code())
+	require.Equal(t, policy.Denied, decide(t, rs, "x", `{"n":`+strings.Repeat("9", 64)+`}`).Code())
+	require.Equal(t, policy.Denied, decide(t, rs, "x", `{"n":-1e308}`).Code())
+}
+
+// A number that is compared slowly, among very many values, is refused before a
+// built-in compares it with each of them.
+func TestSlowNumbers(t *testing.T) {
+	rs := mustLoad(t, map[string]string{"a.rego": "package tools.x\n\ndeny contains \"listed\" if input.arguments.n in input.arguments.l\n\ndeny contains \"unsorted\" if input.arguments.l != sort(input.arguments.l)"})
+	list := func(n int, v string) string { return strings.TrimSuffix(strings.Repeat(v+",", n), ",") }
+	for _, args := range []string{
+		`{"n":1e308,"l":[` + list(300_000, "1") + `]}`,
+		`{"n":5e-324,"l":[` + list(300_000, "1") + `]}`,
+		`{"n":1,"l":[` + list(60_000, "1e308,1.1e308") + `]}`,
+		`{"n":1,"l":[` + list(500, "1e+301") + `]}`,
+		`{"n":1,"l":[` + list(500, "1E-305") + `]}`,
+	} {
+		started := time.Now()
+		d := decide(t, rs, "x", args)
+		require.Equal(t, policy.Undecided, d.Code(), "%.30s", args)
+		require.ErrorContains(t, d.Err, "1e±300")
+		require.Less(t, time.Since(started), 2*time.Second)
+	}
+	for _, args := range []string{
+		`{"n":1e308,"l":[1,2,3]}`, `{"n":1e299,"l":[` + list(10_000, "1") + `]}`, `{"n":1,"l":[2e300,1e300,1e308]}`, `{"n":0.000000000000000000000000001,"l":[1e-20]}`,
+	} {
+		require.NotEqual(t, policy.Undecided, decide(t, rs, "x", args).Code(), "%.30s", args)
+	}
+}
