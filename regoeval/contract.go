@@ -46,8 +46,8 @@ func (l loader) checkContract(fs *findings, g gathered) {
 			}
 		}
 	}
-	for _, text := range g.metadata.SettingsChecks {
-		if ref, err := packageRef(text); err == nil {
+	for _, check := range g.metadata.SettingsChecks {
+		if ref, err := packageRef(check.rule); err == nil {
 			r.rules(l.compiler.GetRulesExact(ref), nil)
 		}
 	}

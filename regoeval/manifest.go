@@ -37,7 +37,7 @@ type metadata struct {
 	// when the bundle is loaded.
 	SettingsCheck string `json:"settings_check,omitempty"`
 	// SettingsChecks are those of all bundles together.
-	SettingsChecks []string `json:"-"`
+	SettingsChecks []settingsCheck `json:"-"`
 }
 
 // readMetadata reads metadata.regogate strictly: an unknown member is more likely a

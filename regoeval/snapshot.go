@@ -87,8 +87,8 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 	if err := fs.err(); err != nil {
 		return nil, err
 	}
-	for _, rule := range g.metadata.SettingsChecks {
-		r.checkSettings(ctx, rule, &fs)
+	for _, c := range g.metadata.SettingsChecks {
+		r.checkSettings(ctx, c, g.data, &fs)
 	}
 	return r, fs.err()
 }

@@ -59,7 +59,7 @@ func gather(s Source, fs *findings) gathered {
 		g.metadata.Map = append(g.metadata.Map, md.Map...)
 		g.metadata.Builtins = append(g.metadata.Builtins, md.Builtins...)
 		if md.SettingsCheck != "" {
-			g.metadata.SettingsChecks = append(g.metadata.SettingsChecks, md.SettingsCheck)
+			g.metadata.SettingsChecks = append(g.metadata.SettingsChecks, settingsCheck{md.SettingsCheck, settingsOfOthers(s.Bundles, i)})
 		}
 		revisions = append(revisions, revisionOf(b.Bundle))
 		for _, other := range s.Bundles[:i] {
