@@ -34,17 +34,11 @@ func (e *RefusedError) Error() string { return e.Decision.Text() }
 // A nil decider or handler is an error, and so is a tool whose schema can't be used:
 // every call to it would be refused.
 func Wrap[R any](d Decider, spec policy.ToolSpec, h Handler[R]) (Handler[R], error) {
-	if g, isGate := d.(*policy.Gate); d == nil || isGate && g == nil {
-		return nil, errors.New("decorator.Wrap: the decider is nil: make one with policy.NewGate, or policy.NewNoopGate while there are no rules")
-	}
 	if h == nil {
 		return nil, fmt.Errorf("decorator.Wrap: tool %q: the handler is nil", spec.Name)
 	}
-	if spec.Name == "" {
-		return nil, errors.New("decorator.Wrap: the tool has no name")
-	}
-	tool := d.Tool(spec)
-	if err := tool.SchemaErr(); err != nil {
+	tool, err := prepare(d, spec)
+	if err != nil {
 		return nil, fmt.Errorf("decorator.Wrap: %w", err)
 	}
 	return func(ctx context.Context, arguments json.RawMessage) (R, error) {
@@ -55,6 +49,19 @@ func Wrap[R any](d Decider, spec policy.ToolSpec, h Handler[R]) (Handler[R], err
 		}
 		return h(ctx, arguments)
 	}, nil
+}
+
+// prepare makes the tool ready that a handler is wrapped for, and says what would keep
+// every call from running.
+func prepare(d Decider, spec policy.ToolSpec) (*policy.Tool, error) {
+	if g, isGate := d.(*policy.Gate); d == nil || isGate && g == nil {
+		return nil, errors.New("the decider is nil: make one with policy.NewGate, or policy.NewNoopGate while there are no rules")
+	}
+	if spec.Name == "" {
+		return nil, errors.New("the tool has no name")
+	}
+	tool := d.Tool(spec)
+	return tool, tool.SchemaErr()
 }
 
 // orEmptyObject turns absent arguments into {}: a tool without parameters is called

@@ -19,6 +19,7 @@ type Gate struct {
 	noop      bool
 	ruleset   atomic.Pointer[inForce]
 	abandoned atomic.Int64
+	goCode    registry
 }
 
 // inForce wraps the interface so that one pointer swap replaces it.
@@ -31,7 +32,9 @@ func NewGate(o Options) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gate{options: filled, schema: schema, ready: true}, nil
+	g := &Gate{options: filled, schema: schema, ready: true}
+	g.goCode.inForce.Store(&registrations{list: filled.Validators})
+	return g, nil
 }
 
 // NewNoopGate returns the explicit "no rules yet": it lets every call through as it
@@ -57,7 +60,8 @@ func (g *Gate) Revision() string {
 	return ""
 }
 
-// Options returns the gate's options with the defaults filled in.
+// Options returns the gate's options with the defaults filled in, as it was made with
+// them; see [Gate.Registrations] for the validators that are asked now.
 func (g *Gate) Options() Options { return g.options }
 
 // Tool makes a tool ready to be called through this gate. It never fails: a tool

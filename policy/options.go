@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/regogate/regogate/policy/internal/inputschema"
@@ -59,7 +60,8 @@ type Options struct {
 	// MaxAbandoned is how many Go validators that outlived the deadline may still be
 	// running before every call that needs one is undecided. 0 means 64.
 	MaxAbandoned int
-	// Validators are asked after the deny set.
+	// Validators are asked after the deny set, in this order; [Gate.Register] adds to
+	// them. Two with the same Name for the same Server and Tool are an error.
 	Validators []Registration
 	// Recorder is told of every decision; nil records nothing.
 	Recorder Recorder
@@ -115,11 +117,8 @@ func (o Options) filled() (Options, inputschema.Options, error) {
 	for _, p := range o.CallerRequire {
 		errs = append(errs, checkCallerPath(p))
 	}
-	for i, r := range o.Validators {
-		if r.Validator == nil {
-			errs = append(errs, fmt.Errorf("validator %d (%q, tool %q) is nil", i, r.Name, r.Tool))
-		}
-	}
+	o.Validators = slices.Clone(o.Validators)
+	errs = append(errs, checkRegistrations(o.Validators)...)
 	s := inputschema.Options{Steps: o.Schema.Steps, MaxViolations: o.MaxRefusals, MaxMessage: o.MaxMessage}
 	if pick("schema.formats", o.Schema.Formats, "assert", "annotate") == "annotate" {
 		s.Formats = inputschema.Annotate

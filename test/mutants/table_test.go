@@ -1,0 +1,92 @@
+// Package mutants has mistakes that somebody could make in regogate, one at a time,
+// and the test that finds each. A mistake that no test finds is a hole in the tests.
+//
+//	REGOGATE_MUTANTS=1 go test -timeout 60m -v ./test/mutants
+//
+// puts each in a copy of its file (go test -overlay: the working tree isn't touched),
+// runs the named test and fails for a mutant that survives. REGOGATE_MUTANTS_ONLY is a
+// regular expression that chooses among them by name. Without the variable, only the
+// table itself is checked.
+//
+// # Limits
+//
+// A mutant is killed when its test fails; whether for the right reason is for a reader
+// to judge. Each costs a compilation of what depends on it.
+package mutants
+
+// A mutant is one mistake: a text that is in a file exactly once, and what it becomes.
+type mutant struct {
+	name          string
+	file          string // from the top of the repository
+	find, replace string
+	pkg, test     string // what kills it
+}
+
+var table = []mutant{
+	// policy: the order of questions.
+	{"rules are asked before the schema", "policy/decide.go", "\tif !g.checkTool(in, d) {\n\t\treturn true\n\t}\n\tg.askRules(ctx, cur.rules, in, d)\n", "\tg.askRules(ctx, cur.rules, in, d)\n\tif !g.checkTool(in, d) {\n\t\treturn true\n\t}\n", "./policy", "TestOrderOfQuestions"},
+	{"the schema's answer is ignored", "policy/decide.go", "\tif !g.checkTool(in, d) {\n", "\tif !g.checkTool(in, d) && false {\n", "./policy", "TestOrderOfQuestions"},
+	{"malformed arguments lose their code", "policy/decide.go", "d.refuse(Malformed, agentText(err))\n\t\td.Err = fmt.Errorf(\"arguments", "d.Err = fmt.Errorf(\"arguments", "./policy", "TestOrderOfQuestions"},
+	{"folded names are let through", "policy/decide.go", "\td.violations(Malformed, out.Malformed)\n", "", "./policy", "TestOrderOfQuestions"},
+	{"violations are let through", "policy/decide.go", "\td.violations(SchemaViolation, out.Violations)\n", "", "./policy", "TestOrderOfQuestions"},
+	{"a missing schema is no obstacle", "policy/decide.go", "if enforce && !t.spec.NoSchema {", "if false {", "./policy", "TestToolOfANoopGateIsRefusedByAnother"},
+	{"no enforcement, no rules", "policy/decide.go", "\t\treturn viewOnly(in, d)\n", "\t\td.Allowed = true\n\t\treturn false\n", "./policy", "TestOrderOfQuestions"},
+	{"no enforcement, folded names", "policy/decide.go", "if d.violations(Malformed, schema.FoldConflicts(in.view)); len(d.Refusals) > 0 {", "if false {", "./policy", "TestOrderOfQuestions"},
+	// policy: what refuses.
+	{"the zero gate decides", "policy/gate.go", "if g == nil || !g.ready {\n\t\td.Refusals", "if g == nil {\n\t\td.Refusals", "./policy", "TestZeroValuesRefuse"},
+	{"an undeclared tool is like any other", "policy/decide.go", "\tif !t.Known() {\n", "\tif false {\n", "./policy", "TestZeroValuesRefuse"},
+	{"an unlearned tool loses its code", "policy/decide.go", "if why := t.Unlearned(); why != nil {", "if why := t.Unlearned(); why != nil && false {", "./policy", "TestZeroValuesRefuse"},
+	{"unmapped tools are allowed by default", "policy/decide.go", `g.options.Unmapped != "allow"`, `g.options.Unmapped == "never"`, "./policy", "TestUnmappedTools"},
+	{"own_package is forgotten", "policy/decide.go", `case !own && g.options.OwnPackage == "require":`, `case !own && g.options.OwnPackage == "never":`, "./policy", "TestUnmappedTools"},
+	{"rules that don't fit are skipped", "policy/decide.go", "case cov.Err != nil:", "case cov.Err != nil && false:", "./policy", "TestEveryCodeOfRulesRefuses"},
+	{"a validator's error is dropped", "policy/decide.go", "\tif err != nil {\n\t\td.fail(err)\n\t}\n}", "}", "./policy", "TestEveryCodeOfRulesRefuses"},
+	{"a validator's panic is swallowed", "policy/decide.go", "rs, err = nil, fmt.Errorf(\"%s: panic: %v\\n%s\", what, p, debug.Stack())", "rs, err = nil, nil", "./policy", "TestEveryCodeOfRulesRefuses"},
+	{"an empty refusal is no refusal", "policy/decide.go", "\t\t\terr = errors.Join(err, errors.New(\"a refusal has no message\"))\n", "", "./policy", "TestEveryCodeOfRulesRefuses"},
+	{"a deny set's objections are not taken", "policy/decide.go", "d.take(ask(ctx, \"deny set\", cov.Deny, shared))", "_, _ = ask(ctx, \"deny set\", cov.Deny, shared)", "./policy", "TestEveryCodeOfRulesRefuses"},
+	{"an ended context is not looked at", "policy/decide.go", "if err := ctx.Err(); err != nil {\n\t\treturn fmt.Errorf(\"the call's context", "if err := ctx.Err(); err != nil && false {\n\t\treturn fmt.Errorf(\"the call's context", "./policy", "TestContextThatHasEndedIsUndecided"},
+	{"caller.require is not looked at", "policy/decide.go", "if !in.caller.has(path) {", "if false {", "./policy", "TestCallerRequire"},
+	{"the number of abandoned validators has no bound", "policy/decide.go", "if g.abandoned.Load() >= int64(g.options.MaxAbandoned) {", "if false {", "./policy", "TestGoValidatorThatNeverReturnsIsAbandoned"},
+	{"shadow mode forwards everything", "policy/refusal.go", "\tdefault:\n\t\treturn false\n", "\tdefault:\n\t\treturn true\n", "./policy", "TestShadowForwardsOnlyWhatWasLookedAt"},
+	{"shadow mode is always on", "policy/gate.go", "if o.Mode == Shadow && !d.Allowed {", "if !d.Allowed {", "./policy", "TestEveryCodeOfRulesRefuses"},
+	{"validators share one tree", "policy/input.go", "\tif in.shared {\n\t\treturn v\n\t}\n", "\tif v != nil {\n\t\treturn v\n\t}\n", "./policy", "TestValidatorCannotChangeAnything"},
+	{"validators get the bytes themselves", "policy/input.go", "return bytes.Clone(a.raw)", "_ = bytes.Clone\n\treturn a.raw", "./policy", "TestValidatorCannotChangeAnything"},
+	{"a replaced validator stays", "policy/register.go", "\t\tlist[i] = r\n", "\t\tlist = append(list, r)\n", "./policy", "TestASecondRegistrationReplacesTheFirstAndSaysSo"},
+	{"a second name replaces the first validator", "policy/register.go", "return r.Name == other.Name && ", "return ", "./policy", "TestSeveralValidatorsOfOneTool"},
+	// policy/strictjson: the bytes.
+	{"a name given twice is a name", "policy/strictjson/parser.go", "\tcase with == text:\n\t\treturn p.fail(ReasonDuplicateName, start, \"\")\n", "\tcase with == text:\n\t\tp.names = append(p.names, added)\n\t\treturn nil\n", "./policy/strictjson", "TestRules"},
+	{"names may differ by case only", "policy/strictjson/parser.go", "\tdefault:\n\t\treturn p.fail(ReasonConfusableNames, start, \"\")\n", "\tdefault:\n\t\tp.names = append(p.names, added)\n\t\treturn nil\n", "./policy/strictjson", "TestRules"},
+	{"something may follow the value", "policy/strictjson/parser.go", "\tif len(rest) > 0 {\n", "\tif false {\n", "./policy/strictjson", "TestRules"},
+	{"numbers may overflow", "policy/strictjson/parser.go", "\tif !inRange(raw) {\n", "\tif false && !inRange(raw) {\n", "./policy/strictjson", "TestRules"},
+	{"nesting has no bound", "policy/strictjson/parser.go", "if len(p.open) >= p.limits.Depth {", "if len(p.open) >= maxDepth-1 {", "./policy/strictjson", "TestLimits"},
+	{"size has no bound", "policy/strictjson/strictjson.go", "if len(data) > l.Bytes {", "if len(data) > 1<<40 {", "./policy/strictjson", "TestLimits"},
+	// regoeval: answers of Rego.
+	{"errors of built-ins are undefined", "regoeval/query.go", "case len(failures) > 0:", "case len(failures) > 1<<30:", "./regoeval", "TestErrorsHoldNoArgument"},
+	{"a query without a result is no objection", "regoeval/query.go", "case count != 1:", "case count > 1:", "./regoeval", "TestUndefinedSetIsUndecided"},
+	{"a panic of the engine is no objection", "regoeval/query.go", "result, err = nil, panicked(p)", "result, err = nil, nil", "./regoeval", "TestPanicIsUndecided"},
+	{"a set may be anything", "regoeval/elements.go", "\t\treturn nil, fmt.Errorf(\"it is a %s, not a set\", ast.ValueName(t.Value))\n", "\t\treturn nil, nil\n", "./regoeval", "TestElementsOfOtherKinds"},
+	{"elements of other kinds are skipped", "regoeval/elements.go", "\t\treturn policy.Refusal{}, fmt.Errorf(\"an element is a %s, not a string or an object with msg\", ast.ValueName(t.Value))\n", "\t\treturn policy.Refusal{Message: \"?\"}, nil\n", "./regoeval", "TestElementsOfOtherKinds"},
+	{"an element may say nothing", "regoeval/elements.go", "if err == nil && r.Message == \"\" {", "if err != nil && r.Message == \"\" {", "./regoeval", "TestElementsOfOtherKinds"},
+	{"steps are not counted", "regoeval/budget.go", "\tb.left--\n", "", "./regoeval", "TestStepsAreDeterministic"},
+	{"slow numbers are compared", "regoeval/numbers.go", "if c.slow*c.values > maxSlowWork {", "if c.slow*c.values > 1<<50 {", "./regoeval", "TestSlowNumbers"},
+	// decorator: handlers.
+	{"a refused call runs", "decorator/decorator.go", "if !decision.Effective {", "if !decision.Effective && false {", "./decorator", "TestWrapRunsTheHandlerOnlyForCallsThatAreLetThrough"},
+	{"what is allowed counts, not what is effective", "decorator/decorator.go", "if !decision.Effective {", "if !decision.Allowed {", "./decorator", "TestWrapForwardsInShadowMode"},
+	{"a schema that can't be used is wrapped", "decorator/decorator.go", "return tool, tool.SchemaErr()", "return tool, nil", "./decorator", "TestWrapRefusesWhatCanNeverWork"},
+	{"typed handlers round floats", "decorator/decode.go", "\t\t\tjson.UnmarshalFromFunc(float64Exactly),\n", "", "./decorator", "TestTypedHandlersGetWhatWasDecided"},
+	{"typed handlers round in an any", "decorator/decode.go", "\t\t\tjson.UnmarshalFromFunc(numberIntoAny),\n", "", "./decorator", "TestTypedHandlersGetWhatWasDecided"},
+	{"what doesn't fit runs with a zero", "decorator/typed.go", "\t\tif err != nil {\n\t\t\tvar none Out\n", "\t\tif err != nil && false {\n\t\t\tvar none Out\n", "./decorator", "TestTypedHandlersGetWhatWasDecided"},
+	{"HTTP: any media type", "decorator/http.go", "len(types) != 1 || !isJSON(types[0])", "len(types) > 9 && !isJSON(types[0])", "./decorator", "TestHTTPHandlersRunOnlyForCallsThatAreLetThrough"},
+	{"HTTP: any content encoding", "decorator/http.go", "if len(r.Header.Values(\"Content-Encoding\")) > 0 {", "if false {", "./decorator", "TestHTTPHandlersRunOnlyForCallsThatAreLetThrough"},
+	{"HTTP: a query is passed on", "decorator/http.go", "if !t.o.Query && (", "if t.o.Query && (", "./decorator", "TestHTTPHandlersRunOnlyForCallsThatAreLetThrough"},
+	{"HTTP: a caller that isn't known is nobody", "decorator/http.go", "asked = newHopeless(ctx, err)", "asked = policy.WithCaller(ctx, policy.Caller{Subject: \"nobody\"})", "./decorator", "TestHTTPCallers"},
+	{"HTTP: other codes are fine", "decorator/http.go", "\tdefault:\n\t\treturn http.StatusServiceUnavailable\n", "\tdefault:\n\t\treturn http.StatusOK\n", "./decorator", "TestHTTPStatusOfEachCode"},
+	{"HTTP: a form parsed before stays", "decorator/http.go", "\tr.Form, r.PostForm, r.MultipartForm = nil, nil, nil\n", "", "./decorator", "TestHTTPBodyIsTheOnlyOne"},
+	// decorator: adapters and the proxy.
+	{"stdio: a refused call is sent on", "decorator/stdioproxy/decide.go", "\tif d.Effective {\n\t\tp.forward(line)\n", "\tif true {\n\t\tp.forward(line)\n", "./decorator/stdioproxy", "TestAllowedAndRefused"},
+	{"stdio: a gate that panics has allowed it", "decorator/stdioproxy/decide.go", "debug.Stack()))\n", "debug.Stack()))\n\t\t\td.Effective = true\n", "./decorator/stdioproxy", "TestAllowedAndRefused"},
+	{"go-sdk server: a refused call runs", "decorator/gosdk/middleware.go", "call); !decision.Effective {", "call); !decision.Effective && false {", "./decorator/gosdk", "TestEveryCallIsDecidedBeforeTheHandlerRuns"},
+	{"go-sdk server: rounding is let through", "decorator/gosdk/options.go", "\t\terr = inexact(call.Arguments)\n", "\t\t_ = inexact(call.Arguments)\n", "./decorator/gosdk", "TestANumberThatATypedToolWouldRoundIsRefused"},
+	{"go-sdk client: a refused call is sent", "decorator/gosdk/client.go", "call, arguments); !d.Effective {", "call, arguments); !d.Effective && false {", "./decorator/gosdk", "TestAClientSendsOnlyWhatIsLetThrough"},
+	{"mcp-go: a refused call runs", "decorator/mcpgo/middleware.go", "a.decide(ctx, &req); !d.Effective {", "a.decide(ctx, &req); !d.Effective && false {", "./decorator/mcpgo", "TestEveryCallIsDecidedBeforeTheHandlerRuns"},
+	{"mcp-go: a refused task runs", "decorator/mcpgo/hooks.go", "a.decider, call); !d.Effective {", "a.decider, call); !d.Effective && false {", "./decorator/mcpgo", "TestTasksAreDecidedBeforeThereIsOne"},
+}
