@@ -109,11 +109,8 @@ func (t *httpTool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		call.Session, err = t.session(r)
 	}
-	asked := ctx
-	if err != nil {
-		asked = newHopeless(ctx, err)
-	}
-	if d := t.decider.Decide(asked, call); !d.Effective {
+	call.Unfaithful = err
+	if d := t.decider.Decide(ctx, call); !d.Effective {
 		answer(w, statusOf(d.Code()), verdict{ID: d.ID, Code: d.Code(), Message: d.Text(), Refusals: d.Refusals})
 		return
 	}
@@ -177,24 +174,6 @@ func recovered(what string, err *error) {
 		*err = fmt.Errorf("%s: panic: %v\n%s", what, p, debug.Stack())
 	}
 }
-
-// hopeless is a context in which no call can be allowed. The decider still asks what
-// can be asked of the bytes, and records why the rest was not.
-type hopeless struct {
-	context.Context
-	done <-chan struct{}
-	why  error
-}
-
-func newHopeless(ctx context.Context, why error) hopeless {
-	done := make(chan struct{})
-	close(done)
-	return hopeless{ctx, done, why}
-}
-
-func (c hopeless) Done() <-chan struct{} { return c.done }
-
-func (c hopeless) Err() error { return c.why }
 
 // withBody returns a request whose body is what was decided, and that says so.
 func withBody(r *http.Request, body []byte) *http.Request {

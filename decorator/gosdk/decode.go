@@ -2,9 +2,11 @@ package gosdk
 
 import (
 	stdjson "encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/regogate/regogate/decorator/internal/adapter"
@@ -35,7 +37,20 @@ func decodeExactly[In any](sent, filled []byte) (in In, err error) {
 
 // unmarshal decodes as encoding/json does, but for letter case: a name is that name only.
 func unmarshal(text []byte, into any) error {
-	return json.Unmarshal(text, into, jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false))
+	return json.Unmarshal(text, into, jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false),
+		json.WithUnmarshalers(json.UnmarshalFromFunc(numberAsWritten)))
+}
+
+// numberAsWritten reads a number into a json.Number, which this decoder takes for a text.
+func numberAsWritten(dec *jsontext.Decoder, v *stdjson.Number) error {
+	if dec.PeekKind() != '0' {
+		return errors.ErrUnsupported
+	}
+	raw, err := dec.ReadValue()
+	if err == nil {
+		*v = stdjson.Number(raw)
+	}
+	return err
 }
 
 // plainIntegers writes the integers among the numbers without point and exponent.

@@ -43,3 +43,6 @@ func GateAndExpire(c *mcp.Client, d decorator.Decider) (expire func(testing.TB))
 	g.on(c)
 	return g.ExpireAll
 }
+
+// DecodeExactly decodes arguments as AddTool does for a tool without defaults.
+func DecodeExactly[In any](sent []byte) (In, error) { return decodeExactly[In](sent, sent) }

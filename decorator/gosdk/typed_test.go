@@ -258,3 +258,14 @@ func TestNarrowTypesAreLookedAt(t *testing.T) {
 		require.Equal(t, refused, r.IsError, arguments)
 	}
 }
+
+// A json.Number keeps the literal, as it does in encoding/json.
+func TestDecodeKeepsNumbersAsWritten(t *testing.T) {
+	type in struct {
+		N    json.Number   `json:"n"`
+		List []json.Number `json:"list"`
+	}
+	got, err := gosdk.DecodeExactly[in]([]byte(`{"n":9007199254740993,"list":[1.50,-0]}`))
+	require.NoError(t, err)
+	require.Equal(t, in{N: "9007199254740993", List: []json.Number{"1.50", "-0"}}, got)
+}
