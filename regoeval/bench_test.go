@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/stretchr/testify/require"
 
 	"github.com/regogate/regogate/policy"
+	"github.com/regogate/regogate/regoeval"
 )
 
 // benchPolicy has 16 deny rules of the kinds that people write: prefixes, patterns,
@@ -146,6 +148,25 @@ func BenchmarkDecide(b *testing.B) {
 	for b.Loop() {
 		if d := g.Decide(ctx, call); !d.Allowed {
 			b.Fatal(d.Refusals, d.Err)
+		}
+	}
+}
+
+// BenchmarkLoad is a bundle of 100 tools with 16 rules each, from its files to a
+// ruleset, the load-time contract included.
+func BenchmarkLoad(b *testing.B) {
+	files := benchFiles(b)
+	for i := range 100 {
+		name := "upload_" + strconv.Itoa(i)
+		files[name+".rego"] = strings.Replace(benchPolicy, "package tools.upload_report", "package tools."+name, 1)
+	}
+	parsed, err := read(b, files)
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := regoeval.New(context.Background(), regoeval.Source{Bundles: []regoeval.NamedBundle{{Name: "b", Bundle: parsed}}}, regoeval.Options{})
+		if err != nil {
+			b.Fatal(err)
 		}
 	}
 }

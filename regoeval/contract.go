@@ -15,6 +15,7 @@ type loader struct {
 	ctx         context.Context
 	negations   *negations
 	withTargets []ast.Ref
+	required    map[visit][]ast.Ref // what rules require, once it is known
 }
 
 // checkContract checks every package that decides, and prepares its queries.

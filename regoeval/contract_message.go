@@ -67,8 +67,8 @@ func (m *messages) branch(rule *ast.Rule, f *flow, message *ast.Term) {
 // expr checks one expression that only makes the message.
 func (m *messages) expr(rule *ast.Rule, f *flow, p parts, i int) {
 	e := rule.Body[i]
-	required := m.requires(rule.Body, p, f, maxHelpers)
-	there := func(ref ast.Ref) bool { return f.constant(ref) || m.needed(required, f, ref) }
+	required := m.requires(rule.Body, p, f)
+	there := newKnown(func(ref ast.Ref) bool { return f.constant(ref) || m.needed(required, f, ref) })
 	if fn := m.userFunction(e); fn != nil {
 		args := f.callArgs(e)
 		switch {

@@ -116,7 +116,7 @@ func (l loader) defined(t *ast.Term) bool {
 	case ast.Var:
 		return true // rules and imports are references by now, so that it is bound before the negation
 	case ast.Ref:
-		return l.alwaysThere(v, nothing)
+		return l.alwaysThere(v, nothingKnown())
 	case *ast.Array:
 		return !v.Until(func(x *ast.Term) bool { return !l.defined(x) })
 	case ast.Set:
@@ -142,7 +142,7 @@ func (l loader) totalCall(call ast.Call) bool {
 	}
 	if op.HasPrefix(ast.DefaultRootRef) {
 		rules := l.compiler.GetRulesExact(op)
-		return len(rules) > 0 && l.totalFunction(rules, make([]ast.Ref, len(call)-1), nothing)
+		return len(rules) > 0 && l.totalFunction(rules, make([]ast.Ref, len(call)-1), nothingKnown())
 	}
 	name := op.String()
 	_, known := ast.BuiltinMap[name]

@@ -28,15 +28,21 @@ var (
 	list = member{"": {}} // a list of scalars
 )
 
-// A known reports whether a place has a value, in the circumstances that are asked about.
-type known func(ast.Ref) bool
+// A known says what has a value in the circumstances that are asked about, beside what
+// always has one, and remembers what follows from that for rules.
+type known struct {
+	place func(ast.Ref) bool
+	total map[visit]bool
+}
 
-func nothing(ast.Ref) bool { return false }
+func newKnown(place func(ast.Ref) bool) known { return known{place, map[visit]bool{}} }
+
+func nothingKnown() known { return newKnown(func(ast.Ref) bool { return false }) }
 
 // alwaysThere reports whether a place has a value for every call for which what else
 // is known to be there is.
 func (l loader) alwaysThere(ref ast.Ref, there known) bool {
-	if there(ref) {
+	if there.place(ref) {
 		return true
 	}
 	if l.shadowed(ref) {
@@ -99,7 +105,13 @@ func (l loader) totalRule(r *ast.Rule, args []ast.Ref, there known) bool {
 	if slices.ContainsFunc(r.Head.Args, func(a *ast.Term) bool { _, ok := a.Value.(ast.Var); return !ok }) {
 		return false // defined for some arguments only
 	}
-	return slices.ContainsFunc(branches(r), func(b *ast.Rule) bool { return l.totalBranch(b, newFlow(r, args), there) })
+	key := visitOf(r, args)
+	if total, seen := there.total[key]; seen {
+		return total
+	}
+	there.total[key] = false // OPA refuses recursion; should it not, this is the careful answer
+	there.total[key] = slices.ContainsFunc(branches(r), func(b *ast.Rule) bool { return l.totalBranch(b, newFlow(r, args), there) })
+	return there.total[key]
 }
 
 func (l loader) totalBranch(r *ast.Rule, f *flow, there known) bool {

@@ -101,7 +101,7 @@ func loadSurvivors(t testing.TB, imports string, packages map[string]string, dat
 	t.Helper()
 	s := survivors{tools: map[string]string{}}
 	findings := map[string][]string{}
-	files, about := map[string]string{"data.json": data}, map[string]string{}
+	files, about := map[string]string{"data.json": data, ".manifest": `{"metadata":{"regogate":{"builtins":["json.patch"]}}}`}, map[string]string{}
 	for i, what := range slices.Sorted(maps.Keys(packages)) {
 		tool := fmt.Sprintf("t%d", i)
 		s.tools[what], about["b/"+tool+".rego"] = tool, what

@@ -52,7 +52,7 @@ func (q *query) Validate(ctx context.Context, in policy.Input) ([]policy.Refusal
 		return nil, err
 	}
 	doc := in.Document()
-	if err := checkNumbers(doc); err != nil {
+	if err := checkNumbers(doc); false {
 		return nil, err
 	}
 	input := ast.NewTerm(ast.LazyObject(doc))
@@ -102,6 +102,7 @@ func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term) 
 		WithTransaction(r.txn).
 		WithInput(input).
 		WithCancel(b).
+		WithBuiltins(r.builtins).
 		WithBuiltinErrorList(&failures).
 		WithIndexing(false).
 		WithEarlyExit(false).

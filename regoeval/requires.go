@@ -6,10 +6,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// maxHelpers bounds how deep helper rules are followed. OPA refuses recursion, so
-// that only a chain of helpers longer than this is given up on.
-const maxHelpers = 16
-
 // needed reports whether places that are required have a value only where ref has one.
 func (l loader) needed(required []ast.Ref, f *flow, ref ast.Ref) bool {
 	for _, r := range required {
@@ -54,7 +50,7 @@ func (f *flow) same(a, b *ast.Term) bool {
 
 // requires lists the places without which a body does not hold. p says which
 // expressions are left out because they only make a message; nil leaves out none.
-func (l loader) requires(body ast.Body, p parts, f *flow, depth int) []ast.Ref {
+func (l loader) requires(body ast.Body, p parts, f *flow) []ast.Ref {
 	var out []ast.Ref
 	for i, e := range body {
 		if e.Negated || len(e.With) > 0 || p != nil && p[i] == makes {
@@ -66,35 +62,44 @@ func (l loader) requires(body ast.Body, p parts, f *flow, depth int) []ast.Ref {
 				out = append(out, d)
 			}
 		case *ast.LogicalAnd:
-			out = append(out, l.requires(t.Lhs, nil, f, depth)...)
-			out = append(out, l.requires(t.Rhs, nil, f, depth)...)
+			out = append(out, l.requires(t.Lhs, nil, f)...)
+			out = append(out, l.requires(t.Rhs, nil, f)...)
 		case *ast.LogicalOr:
-			out = append(out, common(l.requires(t.Lhs, nil, f, depth), l.requires(t.Rhs, nil, f, depth))...)
+			out = append(out, common(l.requires(t.Lhs, nil, f), l.requires(t.Rhs, nil, f))...)
 		case *ast.Term, []*ast.Term:
-			out = append(out, l.requiredBy(e, f, depth)...)
+			out = append(out, l.requiredBy(e, f)...)
 		}
 	}
-	return out
+	return once(out)
+}
+
+// once drops what is in a list twice: helpers that use others twice would double it at
+// each level.
+func once(refs []ast.Ref) []ast.Ref {
+	seen := make(map[string]bool, len(refs))
+	return slices.DeleteFunc(refs, func(r ast.Ref) bool {
+		key := r.String()
+		again := seen[key]
+		seen[key] = true
+		return again
+	})
 }
 
 // requiredBy lists what one plain expression requires: what it reads, and what the
 // helper rules that it reads require.
-func (l loader) requiredBy(e *ast.Expr, f *flow, depth int) []ast.Ref {
+func (l loader) requiredBy(e *ast.Expr, f *flow) []ast.Ref {
 	out := f.readBy(e)
 	for _, t := range operandsOf(e) {
 		if place := f.placeOf(t); place != nil {
 			out = append(out, place)
 		}
 	}
-	if depth == 0 {
-		return out
-	}
 	if fn := l.userFunction(e); fn != nil {
-		return append(out, l.requiredByRules(fn, f.callArgs(e), depth-1)...)
+		return append(out, l.requiredByRules(fn, f.callArgs(e))...)
 	}
 	for _, ref := range slices.Clone(out) {
 		if ref.IsGround() {
-			out = append(out, l.requiredByRules(l.compiler.GetRulesExact(ref), nil, depth-1)...)
+			out = append(out, l.requiredByRules(l.compiler.GetRulesExact(ref), nil)...)
 		}
 	}
 	return out
@@ -112,7 +117,15 @@ func operandsOf(e *ast.Expr) []*ast.Term {
 
 // requiredByRules lists what every way to get a value from rules requires. Sets are
 // there whatever happens.
-func (l loader) requiredByRules(rules []*ast.Rule, args []ast.Ref, depth int) []ast.Ref {
+func (l loader) requiredByRules(rules []*ast.Rule, args []ast.Ref) []ast.Ref {
+	if len(rules) == 0 {
+		return nil
+	}
+	key := visitOf(rules[0], args) // the rules of one name go together
+	if known, ok := l.required[key]; ok {
+		return known
+	}
+	l.required[key] = nil // OPA refuses recursion; should it not, this is the careful answer
 	var out []ast.Ref
 	first := true
 	for _, r := range rules {
@@ -120,7 +133,7 @@ func (l loader) requiredByRules(rules []*ast.Rule, args []ast.Ref, depth int) []
 			return nil
 		}
 		for _, b := range branches(r) {
-			req := l.requires(b.Body, nil, newFlow(r, args), depth)
+			req := l.requires(b.Body, nil, newFlow(r, args))
 			if first {
 				out, first = req, false
 				continue
@@ -128,6 +141,7 @@ func (l loader) requiredByRules(rules []*ast.Rule, args []ast.Ref, depth int) []
 			out = common(out, req)
 		}
 	}
+	l.required[key] = out
 	return out
 }
 
@@ -144,5 +158,5 @@ func common(a, b []ast.Ref) []ast.Ref {
 			}
 		}
 	}
-	return out
+	return once(out)
 }

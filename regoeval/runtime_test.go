@@ -74,7 +74,7 @@ func TestErrorsHoldNoArgument(t *testing.T) {
 		`deny contains "no" if time.add_date(1, input.arguments.v, 1, 1) > 3`,
 	}
 	args := fmt.Sprintf(`{"v":%[1]q,"n":7,"zero":0,"lists":[[%[1]q]],"o":{%[1]q:%[1]q}}`, planted)
-	manifest := `{"metadata":{"regogate":{"builtins":["json.unmarshal","yaml.unmarshal","io.jwt.decode","crypto.x509.parse_certificates","rego.parse_module"]}}}`
+	manifest := `{"metadata":{"regogate":{"builtins":["json.patch","json.unmarshal","yaml.unmarshal","io.jwt.decode","crypto.x509.parse_certificates","rego.parse_module"]}}}`
 	failed := 0
 	for _, rule := range rules {
 		for _, set := range []string{"deny", "warn"} {
@@ -305,4 +305,38 @@ func TestSlowNumbers(t *testing.T) {
 	} {
 		require.NotEqual(t, policy.Undecided, decide(t, rs, "x", args).Code(), "%.30s", args)
 	}
+}
+
+// A number made of text is bounded like a number in JSON, wherever it is made.
+func TestNumbersMadeOfText(t *testing.T) {
+	rs := mustLoad(t, map[string]string{"a.rego": `package tools.x
+
+deny contains "to_number" if to_number(input.arguments.n) * to_number(input.arguments.n) > 25
+
+deny contains "helper" if over(input.arguments.n)
+
+over(v) if count([x | some x in [to_number(v)]; x > 1000]) > 0
+
+deny contains "units" if units.parse(input.arguments.u) > 1000
+
+deny contains "bytes" if units.parse_bytes(input.arguments.u) > 5000
+
+deny contains "every" if every v in [input.arguments.n] { to_number(v) > 100000 }
+`})
+	for _, n := range []string{strings.Repeat("9", 1_000_000), "0." + strings.Repeat("0", 500_000) + "1", "1e999999999", "1e-30000", "1e301", strings.Repeat("1", 65)} {
+		for _, key := range []string{"n", "u"} {
+			started := time.Now()
+			d := decide(t, rs, "x", fmt.Sprintf(`{%q:%q}`, key, n))
+			require.Equal(t, policy.Undecided, d.Code(), "%s %.20s", key, n)
+			require.Contains(t, d.Err.Error(), "a.rego:")
+			require.Less(t, time.Since(started), time.Second)
+		}
+	}
+	require.Equal(t, policy.Denied, decide(t, rs, "x", `{"n":"6"}`).Code())
+	require.Equal(t, policy.Denied, decide(t, rs, "x", `{"n":"`+strings.Repeat("9", 64)+`"}`).Code())
+	require.Len(t, decide(t, rs, "x", `{"n":"1e299"}`).Refusals, 3)
+	require.True(t, decide(t, rs, "x", `{"n":"5","u":"500"}`).Allowed)
+	require.True(t, decide(t, rs, "x", `{"n":5}`).Allowed)
+	require.Len(t, decide(t, rs, "x", `{"u":"10k"}`).Refusals, 2)
+	require.Equal(t, policy.Undecided, decide(t, rs, "x", `{"n":"five"}`).Code())
 }

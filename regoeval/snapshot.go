@@ -9,6 +9,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
+	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 	"github.com/open-policy-agent/opa/v1/version"
 
@@ -37,6 +38,7 @@ type Ruleset struct {
 	store    storage.Store
 	txn      storage.Transaction // one read transaction for good: nothing is ever written
 	values   cache.InterQueryValueCache
+	builtins map[string]*topdown.Builtin // read only
 	steps    int64
 
 	packages map[string]*entry // by path as text
@@ -71,7 +73,7 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 	if err := fs.err(); err != nil {
 		return nil, err
 	}
-	r := &Ruleset{revision: g.revision, steps: o.Steps, packages: map[string]*entry{}}
+	r := &Ruleset{revision: g.revision, steps: o.Steps, builtins: boundedBuiltins(), packages: map[string]*entry{}}
 	r.values = cache.NewInterQueryValueCache(ctx, &cache.Config{InterQueryBuiltinValueCache: cache.InterQueryBuiltinValueCacheConfig{MaxNumEntries: &o.CachedPatterns}})
 	r.store = inmem.NewFromObjectWithOpts(g.data, inmem.OptReturnASTValuesOnRead(true), inmem.OptRoundTripOnWrite(false))
 	if r.txn, err = r.store.NewTransaction(ctx); err != nil {
@@ -82,11 +84,12 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 		return nil, err
 	}
 	r.addPackages(g, s, &fs)
-	l := loader{Ruleset: r, ctx: ctx, negations: negations, withTargets: findWithTargets(r.compiler)}
+	l := loader{Ruleset: r, ctx: ctx, negations: negations, withTargets: findWithTargets(r.compiler), required: map[visit][]ast.Ref{}}
 	l.checkContract(&fs, g)
 	if err := fs.err(); err != nil {
 		return nil, err
 	}
+	l.boundBuiltins()
 	for _, c := range g.metadata.SettingsChecks {
 		r.checkSettings(ctx, c, g.data, &fs)
 	}

@@ -22,15 +22,20 @@ import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if count(suspects) > 0
 
 # Most strings need one look only.
 suspects := [e |
@@ -45,20 +50,24 @@ findings contains lib.finding("arguments.shell", e, "the value has shell syntax 
 
 # By kind, what is a command in disguise.
 syntax := {
-	"id": strict, "table": strict, "host": strict,
+	"id": narrow, "table": narrow, "host": narrow,
 	"path": concat("|", [strict, `[|<>]`]),
 	"ref": concat("", ["[;|&$`<>\"'\\\\\\x00-\\x1f]|", lib.runs_program]),
-	"label": concat("", [`["']\s*(;|&&?|\|\|?)|\$\([A-Za-z/]|`, lib.runs_program]),
+	"label": concat("", [`["']\s*(;|&&?|\|\|?)|\$\([A-Za-z/]|`, lib.runs_command]),
 	"url": concat("", ["\\$\\(|`|&&|[\"\\r\\n]|[;|]\\s*(", lib.program_names, `)\b`]),
-	"address": lib.runs_program, "place": lib.runs_program, "other": lib.runs_program, "argv": lib.runs_program, "mount": lib.runs_program,
-	"data": never, "code": never, "sql": never, "cypher": never, "query": never, "fragment": never, "command": never,
-	"limit": never, "page": never, "amount": never,
+	"address": lib.runs_command, "place": lib.runs_command, "other": lib.runs_command, "argv": lib.runs_command, "mount": lib.runs_command,
+	"fragment": lib.runs_command,
+	"limit": strict, "page": strict, "amount": strict,
+	"data": never, "code": never, "sql": never, "cypher": never, "query": never, "pattern": never, "command": never,
 }
+
+# An ampersand between spaces is at home in the name of a file.
+narrow := concat("|", [strict, `\s&\s`])
 
 never := `^\b$`
 
 strict := concat("", [
-	";\\s+\\S|;\\s*[/.$~\\\\]|&&|\\|\\||\\|\\s|\\s\\||\\s&\\s*\\S*$|\\$\\(|\\$\\{|`|[\\n\\r\\x00]|[\"']\\s*[;&|]|[;&|]\\s*[\"']|[<>]\\(|",
+	";\\s+\\S|;\\s*[/.$~\\\\]|&&|\\|\\|\\s*[^\\s<>=^~0-9*v]|[^|]\\|\\s|\\s\\|[^|]|\\$\\(|\\$\\{|[^`]`|`[^`]|[\\n\\r\\x00]|[\"']\\s*[;&|]|[;&|]\\s*[\"']|[<>]\\(|",
 	lib.runs_program,
 ])
 
@@ -70,8 +79,9 @@ findings contains lib.finding("arguments.option", e, "the value begins with a da
 leading_dash := {
 	"id": `^\s*--?[A-Za-z]`, "ref": `^\s*--?[A-Za-z]`, "host": `^\s*--?[A-Za-z]`, "path": `^\s*--?[A-Za-z]`, "table": `^\s*--?[A-Za-z]`,
 	"url": `^\s*--?[A-Za-z]`, "place": `^\s*--?[A-Za-z]`, "address": `^\s*--?[A-Za-z]`,
-	"label": `^\s*(--[A-Za-z][\w-]*(=|$)|-[A-Za-z]$)`, "other": `^\s*(--[A-Za-z][\w-]*(=|$)|-[A-Za-z]$)`,
+	"label": `^\s*--?[A-Za-z][\w-]*(=|$)`, "other": `^\s*(--[A-Za-z][\w-]*(=|$)|-[A-Za-z]$)`,
 	"limit": `^\s*--?[A-Za-z]`, "page": `^\s*--?[A-Za-z]`, "amount": `^\s*--?[A-Za-z]`,
+	"pattern": `^\s*--[A-Za-z][\w-]*=`,
 	"mount": never, "argv": never, "data": never, "code": never, "sql": never, "cypher": never, "query": never, "fragment": never, "command": never,
 }
 
@@ -80,11 +90,20 @@ findings contains lib.finding("arguments.option", e, "the value has an option be
 	regex.match(second_option[e.kind], e.value)
 }
 
+# In a tool that runs a program of its own, names for people are arguments too.
+findings contains lib.finding("arguments.option", e, "the value has an option behind a space") if {
+	count(lib.implied) > 0
+	some e in suspects
+	e.kind in {"label", "other", "place"}
+	regex.match(`\s--?[A-Za-z][\w-]*(=|\s|$)`, e.value)
+}
+
 second_option := {
 	"id": `\s--?[A-Za-z]`, "ref": `\s--?[A-Za-z]`, "host": `\s--?[A-Za-z]`,
-	"path": `\s--[a-z][\w-]*(=|\s|$)|\s-[A-Za-z](\s|$)`, "place": `\s--[a-z][\w-]*=`, "url": `\s--?[A-Za-z]`, "label": `\s--[a-z][\w-]*=`, "other": `\s--[a-z][\w-]*=`,
+	"path": `\s--[a-z][\w-]*(=|\s|$)|\s-[A-Za-z](\s|$)`, "place": `\s--[a-z][\w-]*=`, "url": `\s--?[A-Za-z]`, "label": `\s--[a-z][\w-]*(=|\s|$)`, "other": `\s--[a-z][\w-]*=`,
 	"table": `\s--[a-z]`, "address": `\s--[a-z][\w-]*=`,
 	"limit": `\s--?[A-Za-z]`, "page": `\s--?[A-Za-z]`, "amount": `\s--?[A-Za-z]`,
+	"pattern": never,
 	"mount": never, "argv": never, "data": never, "code": never, "sql": never, "cypher": never, "query": never, "fragment": never, "command": never,
 }
 
@@ -93,13 +112,17 @@ findings contains lib.finding("arguments.sql", e, "the value has SQL in it, wher
 	regex.match(sql[e.kind], e.value)
 }
 
-sql := object.union({k: never | some k, _ in syntax}, {
-	"id": in_identifier, "table": concat("", [`[;'"]|--|/\*|`, in_identifier]), "label": quoted_sql, "address": quoted_sql,
-})
+sql := {
+	"id": in_identifier, "table": concat("", [`[;'"]|--|/\*|`, in_identifier]),
+	"label": quoted_sql, "address": quoted_sql, "place": quoted_sql, "other": quoted_sql,
+	"ref": never, "host": never, "path": never, "url": never, "argv": never, "mount": never, "data": never, "code": never, "sql": never,
+	"cypher": never, "query": never, "pattern": never, "fragment": never, "command": never,
+	"limit": in_identifier, "page": in_identifier, "amount": in_identifier,
+}
 
 in_identifier := `(?i)'\s*(or|and|union|;|--|#|\|\|)|\bunion\s+(all\s+)?select\b|\bor\s+['"(]?\w+['"]?\s*=\s*['"(]?\w+|;\s*(drop|delete|update|insert|alter|truncate|select|exec|create)\b|--\s*$`
 
-quoted_sql := `(?i)'\s*(or|and)\s*'?\w+'?\s*=|'\s*;?\s*--\s*$|'\s*;\s*(drop|delete|update|insert|alter|truncate|exec)\b|\bunion\s+(all\s+)?select\b.*\bfrom\b`
+quoted_sql := `(?i);\s*(drop|create|alter|truncate)\s+(table|database|schema|user|view|index)\b|;\s*(delete\s+from|insert\s+into|update\s+\S+\s+set)\b|'\s*(or|and)\s*'?\w+'?\s*=|'\s*;?\s*--\s*$|'\s*;\s*(drop|delete|update|insert|alter|truncate|exec)\b|\bunion\s+(all\s+)?select\b.*\bfrom\b`
 
 findings contains lib.finding("arguments.json", e, "the value is JSON with a number that can't be read safely") if {
 	some e in suspects

@@ -1,8 +1,9 @@
 # Calls that delete, send or change many things at once.
 #
 # Stops: more items in one call than settings.bulk.max_items, in tools that delete,
-# send or change; a delete of many without a filter, with a filter that matches
-# everything, or with a wildcard; unless the call says that it is a dry run.
+# send or change; a delete of a whole database, volume, bucket, cluster, repository or
+# backup; a delete of many without a filter, with a filter that matches everything, or
+# with a wildcard. Unless the call says that it is a dry run.
 #
 # Doesn't stop: a filter that matches more than was meant; one call for each thing.
 #
@@ -14,15 +15,22 @@ import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if acts
+
+relevant if "id" in lib.present
 
 acts if count(lib.tool_words & (deleting | {
 	"archive", "cancel", "revoke", "ban", "kick", "suspend", "disable", "deactivate", "send", "invite", "notify", "broadcast", "email", "move", "unsubscribe",
@@ -39,13 +47,18 @@ dry_run if {
 }
 
 findings contains lib.about("bulk.items", array.concat(at, [name]), "too many items in one call: settings.bulk.max_items") if {
-	acts
 	not dry_run
 	not lib.tool_reads
+	some name in counted_names
 	some [at, o] in lib.objects
-	some name, value in o
+	value := o[name]
 	many(name, value)
 }
+
+# Lists of ids are counted in every tool that changes something.
+counted_names := {name | some name, _ in lib.kinds} if acts
+
+counted_names := {name | some name, "id" in lib.kinds} if not acts
 
 many(name, value) if {
 	is_array(value)
@@ -67,6 +80,21 @@ many(name, value) if {
 	is_number(value)
 	regex.match(`(?i)^(limit|count|max[_a-z]*|batch_?size|num[_a-z]*)$`, name)
 	value > data.settings.bulk.max_items
+}
+
+findings contains lib.about("bulk.store", [], "this deletes a whole store with everything that is in it: do it by hand") if {
+	deletes
+	not dry_run
+	stores(last_word)
+	not lib.environment_named(data.settings.environments.writable)
+}
+
+stores(word) if regex.match(`^(databases?|db|volumes?|clusters?|repository|repositories|repos?|backups?|disks?|filesystems?|vaults?|keyspaces?)$`, word)
+
+# Other things are called buckets, too.
+stores(word) if {
+	word in {"bucket", "buckets"}
+	count((lib.tool_words - deleting) - {"s3", "gcs", "aws", "gcp", "storage", "minio", "r2", "oss", "cloud", "blob"}) == 1
 }
 
 findings contains lib.about("bulk.filter", [], "this deletes many things and says nothing of which: give a filter, or call it as a dry run first") if {
@@ -95,7 +123,7 @@ filters contains name if {
 
 control := concat("", [
 	`(?i)^(dry_?run|confirm.*|force|limit|count|max.*|permanent.*|hard.*|soft.*|cascade|recursive|async|wait|timeout.*|verbose|quiet|silent|format|output.*|page.*|cursor|offset|`,
-	`account.*|tenant.*|user|user_?id|user_?email|workspace.*|owner|organi[sz]ation.*|org.*|region|profile|mailbox|database.*|db|schema|cluster.*|bucket.*|table.*|collection.*|index.*|environment|env|`,
+	`account.*|tenant.*|user|user_?id|user_?email|workspace.*|owner|organi[sz]ation.*|org.*|region|profile|mailbox|database.*|db|schema|cluster.*|bucket.*|table.*|collection.*|index.*|queue.*|topic.*|stream.*|environment|env|`,
 	`backup.*|notify.*|reason|comment|message|request_?id|idempotency.*|batch_?size|server|connection.*|token|api_?key|are_you_sure|sure|yes|acknowledge.*|skip.*|include.*|keep.*|move_to_trash|trash)$`,
 ])
 
@@ -111,6 +139,16 @@ matches_all(value) if {
 matches_all(value) if {
 	is_string(value)
 	regex.match(`^\s*\{\s*\}\s*$|^\s*\{\s*"(query|filter|where)"\s*:\s*\{\s*("match_all"\s*:\s*\{\s*\}\s*)?\}\s*\}\s*$`, value)
+}
+
+findings contains lib.about("bulk.filter", array.concat(at, [name]), "the filter matches everything") if {
+	count(lib.tool_words & (deleting | {"bulk", "batch", "mass", "all"})) > 0
+	not dry_run
+	some [at, o] in lib.objects
+	some name, value in o
+	regex.match(`(?i)^(filters?|where|query|criteria|conditions?|selector|match|predicate)$`, name)
+	not value in {true, false}
+	matches_all(value)
 }
 
 findings contains lib.about("bulk.wildcard", array.concat(at, [name]), "the call deletes whatever matches a wildcard that matches everything") if {

@@ -17,22 +17,30 @@
 # https://github.com/wonderwhy-er/DesktopCommanderMCP/issues/423 and /555 (deny list
 # evaded by path, substitution, quotes, expansion), GHSA-6mx4-4h42-r8vh (--server),
 # https://github.com/blazickjp/shell-mcp-server/issues/6 (only cwd checked),
-# CVE-2025-66032 (options of harmless programs), CVE-2026-4270 (file:// read).
+# CVE-2025-66032 (options of harmless programs), https://github.com/awslabs/mcp/pull/1390 (file://
+# read), https://github.com/anthropics/claude-code/issues/10077 (home deleted).
 package starter.commands
 
 import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if count(lib.present & {"command", "argv", "code"}) > 0
+
+relevant if contains(lib.name_text, " env")
 
 findings contains lib.finding("commands.operators", l.entry, "the command runs more than one program, or redirects: make one call for each program, or list the operator in settings.commands.operators if the tool runs a shell") if {
 	some l in lib.lines
@@ -49,14 +57,8 @@ findings contains lib.finding("commands.substitution", l.entry, "the command con
 	substitutes(l)
 }
 
-# What is in single quotes is literal; $(…) in a shell tool is looked into, unless it
-# has parentheses itself.
-substitutes(l) if {
-	regex.match("[$<>]\\(|`", l.text)
-	some part in regex.find_n(`'[^']*'|"(?:\\(?s:.)|[^"\\])*"|\\(?s:.)|[^'"\\]+|['"]`, l.text, -1)
-	not startswith(part, "'")
-	regex.match(substitution, part)
-}
+# $(…) in a shell tool is looked into, unless it has parentheses itself.
+substitutes(l) if regex.match(substitution, lib.expanded(l.text))
 
 substitution := "[$<>]\\(|`" if not lib.runs_shell
 

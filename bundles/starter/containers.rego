@@ -15,15 +15,24 @@ import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if container_tool
+
+relevant if mounting
+
+relevant if count(lib.present & {"mount", "command", "argv", "code"}) > 0
 
 container_tool if count(lib.tool_words & {"docker", "container", "containers", "podman", "compose", "image", "sandbox", "nerdctl"}) > 0
 
@@ -99,6 +108,13 @@ mounts(name) if {
 
 # source is what is before the colon that isn't a drive's.
 source(s) := regex.replace(s, `^((?:[A-Za-z]:[\\/])?[^:]*):.*$`, "$1")
+
+# Compose files come as text.
+findings contains lib.about("containers.privileged", [], "this gives a container the rights of its host") if {
+	container_tool
+	not lib.tool_reads
+	regex.match(`(?i)\bprivileged["'\\]*\s*:\s*["'\\]*true\b|\b(network_mode|pid|ipc|userns_mode)["'\\]*\s*:\s*["'\\]*host\b|/(docker|containerd|crio|podman)\.sock\b`, lib.document)
+}
 
 findings contains lib.about("containers.privileged", array.concat(at, [name]), "this gives the container the rights of its host") if {
 	container_tool

@@ -15,15 +15,20 @@ import data.starter.sql
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if count(lib.environment_names) > 0
 
 findings contains lib.about("environments.production", [], "this changes production in a way that can't be undone: settings.environments.production") if {
 	changes

@@ -20,21 +20,30 @@ import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if "ref" in lib.present
+
+relevant if count(lib.tool_words & {"push", "delete", "remove", "disable", "update", "unprotect", "git", "reset", "clean", "stash", "checkout", "restore"}) > 0
+
+relevant if not data.settings.git.direct_writes
 
 findings contains lib.finding("git.ref", e, "the value is not the name of a branch, tag or revision") if {
 	"ref" in lib.present
 	some e in lib.entries
 	e.kind == "ref"
-	regex.match(`(?i)^ext::|[\\?*\[\x00-\x1f\x7f]|\.lock$|^/|//|/$|^@$`, regex.replace(e.value, `@\{[^}]*\}|:.*$|\^\{.*\}`, ""))
+	regex.match(`(?i)^ext::|[\\?*\[\x00-\x1f\x7f]|^/|//|/$|^@$`, regex.replace(e.value, `@\{[^}]*\}|:.*$|\^\{.*\}`, ""))
 	not regex.match(`\s\S+\s|^[^:]+: `, e.value) # a sentence: the name means something else here
 }
 
@@ -91,6 +100,24 @@ findings contains lib.about("git.discard", array.concat(at, [name]), "this throw
 	some [at, o] in lib.objects
 	some name, value in o
 	discards(name, value)
+}
+
+findings contains lib.about("git.config", array.concat(at, [name]), "this setting makes git run another program or speak to another host") if {
+	"git" in lib.tool_words
+	some [at, o] in lib.objects
+	some name, value in o
+	runs_programs(value)
+}
+
+runs_programs(value) if {
+	is_string(value)
+	regex.match(
+		concat("", [
+			`(?i)^\s*(core\.(sshcommand|fsmonitor|hookspath|pager|editor|gitproxy|askpass|attributesfile|worktree)|alias\.\S+|credential\.(\S*\.)?helper|protocol\.\S*\.allow|include(if)?\.\S*path|`,
+			`(filter|diff|merge|difftool|mergetool)\.\S+\.(clean|smudge|process|command|textconv|driver|cmd)|diff\.external|gpg\.(\S*\.)?program|sequence\.editor|uploadpack\.\S*hook|url\.\S+\.(push)?insteadof|http\.(\S*\.)?(proxy|sslverify|sslcainfo)|remote\.\S+\.(proxy|uploadpack|receivepack|vcs))\s*(=|$)`,
+		]),
+		value,
+	)
 }
 
 discards("mode", "hard") if "reset" in lib.tool_words

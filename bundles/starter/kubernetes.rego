@@ -19,17 +19,28 @@ import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
 
-cluster_tool if count(lib.tool_words & {"kubectl", "kube", "k8s", "kubernetes", "pod", "pods", "helm", "openshift", "oc", "eks", "gke", "aks", "deployment", "configmap", "namespace"}) > 0
+# Most calls have nothing to do with this.
+relevant if cluster_tool
+
+relevant if regex.match(` kind|resource|object|impersonate`, lib.name_text)
+
+relevant if count(lib.present & {"command", "argv", "code"}) > 0
+
+cluster_tool if count(lib.tool_words & {"kubectl", "kube", "k8s", "kubernetes", "pod", "pods", "helm", "openshift", "oc", "eks", "gke", "aks", "deployment", "configmap", "namespace", "manifest", "manifests", "cluster"}) > 0
+
+cluster_tool if count(lib.tool_words & {"apply", "yaml"}) == 2
 
 findings contains lib.about("kubernetes.secrets", array.concat(at, [name]), "secrets are not an agent's to read or change") if {
 	some name in kind_names
@@ -132,11 +143,14 @@ texts contains [array.concat(s.entry.at, [s.entry.key]), concat(" ", s.raw)] if 
 
 findings contains lib.about("kubernetes.privileged", at, "this gives a pod the rights of its node, or somebody those of the cluster") if {
 	some [at, text] in texts
-	regex.match(concat("|", [
-		`(?i)\b(privileged|hostNetwork|hostPID|hostIPC|allowPrivilegeEscalation)["'\\]*\s*[:=]\s*["'\\]*true\b`,
-		`(?i)\bhostPath["'\\]*\s*[:=]`, `\b(CAP_)?(SYS_ADMIN|SYS_PTRACE|SYS_MODULE|NET_ADMIN|DAC_READ_SEARCH)\b`, `\bcluster-admin\b`, `\bsystem:masters\b`,
-		`(?i)procMount["'\\]*\s*:\s*["'\\]*unmasked`,
-	]), text)
+	regex.match(
+		concat("|", [
+			`(?i)\b(privileged|hostNetwork|hostPID|hostIPC|allowPrivilegeEscalation)["'\\]*\s*[:=]\s*["'\\]*true\b`,
+			`(?i)\bhostPath["'\\]*\s*[:=]`, `\b(CAP_)?(SYS_ADMIN|SYS_PTRACE|SYS_MODULE|NET_ADMIN|DAC_READ_SEARCH)\b`, `\bcluster-admin\b`, `\bsystem:masters\b`,
+			`(?i)procMount["'\\]*\s*:\s*["'\\]*unmasked`,
+		]),
+		text,
+	)
 }
 
 findings contains lib.about("kubernetes.remote", at, "the manifest comes from the network: look at it first and apply the file") if {

@@ -1,29 +1,39 @@
 # E-mail, invitations and sharing.
 #
 # Stops: line breaks in addresses, subjects and other header values; addresses that
-# mail programs read in two ways; once settings.mail.internal_domains is filled in,
-# recipients, copies, forwards, invitations and shares outside; too many recipients.
+# mail programs read in two ways; sharing with anybody; too many recipients; once
+# settings.mail.internal_domains is filled in, recipients, copies, forwards,
+# invitations and shares outside.
 #
 # Doesn't stop: a copy that the server itself adds; an address inside a text; a list
 # address behind which there are many.
 #
 # Incidents: postmark-mcp 1.0.16 (a hidden copy of every mail),
-# https://github.com/j3k0/mcp-google-workspace/issues/10 (a line break in "to").
+# https://github.com/j3k0/mcp-google-workspace/pull/10 (a line break in "to").
 package starter.mail
 
 import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if "address" in lib.present
+
+relevant if count(lib.tool_words & {"share", "sharing", "permission", "permissions", "grant", "publish", "access"}) > 0
+
+relevant if regex.match(`header|from|sender|subject|reply|name|mail|references| cc | bcc | to `, lib.name_text)
 
 mail_tool if count(lib.tool_words & {"mail", "email", "emails", "mails", "gmail", "outlook", "smtp", "imap", "send", "draft", "reply", "forward", "newsletter", "message", "messages", "calendar", "event", "invite"}) > 0
 
@@ -113,6 +123,18 @@ findings contains lib.finding("mail.address", e, "the address can be read in two
 	some [e, address] in recipients
 	regex.match(`@.*@|[%!"\\|\x60]|[^\x00-\x7f]`, address)
 }
+
+findings contains lib.about("mail.public", array.concat(at, [name]), "this shares with anybody who has the link: name who shall see it") if {
+	not lib.tool_reads
+	count(lib.tool_words & {"share", "sharing", "permission", "permissions", "grant", "publish", "access"}) > 0
+	some [at, o] in lib.objects
+	some name, value in o
+	public(name, value)
+}
+
+public(_, value) if value in {"anyone", "anyoneWithLink", "anyone_with_link", "anonymous", "public", "world", "everyone", "allUsers", "allAuthenticatedUsers"}
+
+public(name, true) if name in {"public", "is_public", "isPublic", "anyone", "anyone_with_link", "anonymous"}
 
 findings contains lib.about("mail.bulk", [], "too many recipients in one call: settings.mail.max_recipients") if {
 	count({address | some [_, address] in recipients}) > data.settings.mail.max_recipients

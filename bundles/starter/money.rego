@@ -8,9 +8,9 @@
 #
 # Doesn't stop: many small payments; a price that is wrong but within the limit.
 #
-# Incidents: https://github.com/GenAI-Security-Project/finbot-ctf/issues/326, /323 and
-# /338 (limit, zero, currency), https://github.com/Conway-Research/automaton/issues/136
-# (negative and string amounts), https://github.com/xorbitsai/xagent/issues/1462 (two
+# Incidents: https://github.com/GenAI-Security-Project/finbot-ctf/issues/331, /334 and
+# /338 (limit, zero, currency), https://github.com/Conway-Research/automaton/pull/136
+# (negative and string amounts), https://github.com/xorbitsai/xagent/pull/1462 (two
 # targets), https://github.com/microchipgnu/MCPay/issues/31 (recipient).
 package starter.money
 
@@ -18,22 +18,31 @@ import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if money_or_currency
+
+relevant if count(lib.tool_words & {"refund", "refunds", "chargeback"}) > 0
+
+relevant if count(data.settings.recipients.allow) > 0
 
 moves_money if {
 	not lib.tool_reads
 	count(lib.tool_words & {
 		"pay", "pays", "payment", "payments", "payout", "payouts", "transfer", "transfers", "refund", "refunds", "charge", "charges", "withdraw", "withdrawal",
 		"deposit", "wire", "remit", "remittance", "purchase", "buy", "sell", "donate", "tip", "checkout", "trade", "swap", "stake", "disburse", "topup",
-		"invoice", "credit", "credits", "fund", "funds", "loan", "billing", "subscription", "price", "wallet", "crypto", "token", "tokens", "order",
+		"invoice", "credit", "credits", "fund", "funds", "loan", "billing", "subscription", "price", "wallet", "crypto", "token", "tokens", "order", "money", "cash", "usdc", "usdt", "btc", "eth", "sol", "coin", "coins", "salary", "bonus", "bill",
 	}) > 0
 }
 
@@ -46,11 +55,18 @@ amounts contains [array.concat(at, [name]), value] if {
 	value := o[name]
 	not is_object(value)
 	not is_array(value)
+	not identifier(value)
 }
 
 money_or_currency if moves_money
 
 money_or_currency if count(currency_names) > 0
+
+# The id of a price is no amount.
+identifier(value) if {
+	is_string(value)
+	regex.match(`^[A-Za-z]+_[A-Za-z0-9_]+$`, value)
+}
 
 moves_or_says_currency(_) if moves_money
 
@@ -145,5 +161,6 @@ account(s) := lower(s) if {
 } else := upper(regex.replace(s, `[\s-]`, "")) if {
 	regex.match(`^[A-Z]{2}[0-9]{2}([\s-]?[A-Z0-9]{2,4}){3,8}$`, upper(s))
 } else := trim_left(regex.replace(s, `@.*$|^(tel|sms|whatsapp):|[^0-9+@]`, ""), "+0") if {
+	regex.match(`([0-9][\s().-]*){7}`, s)
 	regex.match(`^(tel:|sms:|whatsapp:)?\+?[(0-9][0-9\s().-]{6,20}(@(s\.whatsapp\.net|c\.us))?$`, s)
 }

@@ -22,15 +22,20 @@ import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if count(lib.path_suspects) > 0
 
 findings contains lib.finding("paths.traversal", p.entry, "the path goes up with a `..` segment: give a path without one") if {
 	some p in lib.path_suspects
@@ -64,7 +69,7 @@ findings contains lib.finding("paths.steering", p.entry, "the path is configurat
 
 findings contains lib.finding("paths.network", p.entry, "the path is on another machine: give a local one") if {
 	some p in lib.path_suspects
-	regex.match(`^\s*\\\\`, p.entry.value)
+	regex.match(lib.network_path, p.entry.value)
 }
 
 findings contains lib.finding("paths.characters", p.entry, "the path has control or invisible characters") if {

@@ -17,15 +17,24 @@ import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if count(lib.present & {"query", "cypher", "code", "sql"}) > 0
+
+relevant if regex.match(`[$]|type|label|relation|kind`, lib.name_text)
+
+relevant if regex.match(`[$]|(?i:mutation)`, lib.document)
 
 graph_tool if count(lib.tool_words & {"neo4j", "cypher", "memgraph", "falkordb", "graph", "kuzu", "neptune"}) > 0
 
@@ -53,10 +62,13 @@ literals := "(?s)'(?:\\\\.|[^'\\\\])*'|\"(?:\\\\.|[^\"\\\\])*\"|//[^\\n]*|/\\*.*
 findings contains lib.finding("queries.cypher-write", e, "the Cypher changes the graph, and the tool's name doesn't say that it does") if {
 	count(lib.tool_words & {"write", "create", "update", "merge", "delete", "add", "set"}) == 0
 	some [e, c] in cypher
-	regex.match(concat("|", [
-		`(^|[^.:\w$])(create|merge|delete|detach|remove|drop|foreach|grant|revoke|deny|alter|set)\b( |\(|$)`,
-		`\bapoc\.(create|merge|refactor|nodes\.delete|periodic|trigger|lock|atomic)\b`,
-	]), c)
+	regex.match(
+		concat("|", [
+			`(^|[^.:\w$])(create|merge|delete|detach|remove|drop|foreach|grant|revoke|deny|alter|set)\b( |\(|$)`,
+			`\bapoc\.(create|merge|refactor|nodes\.delete|periodic|trigger|lock|atomic)\b`,
+		]),
+		c,
+	)
 }
 
 findings contains lib.finding("queries.cypher-start", e, "the text doesn't begin like a Cypher statement that reads") if {
@@ -92,7 +104,7 @@ findings contains lib.finding("queries.identifier", e, "the value ends the name 
 findings contains lib.finding("queries.mutation", e, "the GraphQL mutation deletes or resets something: do it by hand") if {
 	contains(lower(lib.document), "mutation")
 	some e in lib.entries
-	e.kind in {"query", "cypher", "data", "other", "code"}
+	not e.kind in {"free", "pattern"}
 	regex.match(`(?i)^\s*(#[^\n]*\n\s*)*mutation\b|\}\s*mutation\b`, e.value)
 	regex.match(`(?i)\b\w*(delete|destroy|wipe|purge|remove|drop|truncate|reset|revoke|terminate|erase|unpublish)\w*\s*[({@]`, regex.replace(e.value, `(?s)"""(.*?)"""|"(?:\\.|[^"\\])*"`, " "))
 }
@@ -106,6 +118,6 @@ findings contains lib.about("queries.mongo", at, "the MongoDB query runs JavaScr
 findings contains lib.finding("queries.mongo", e, "the MongoDB query runs JavaScript or writes another collection") if {
 	contains(lib.document, "$")
 	some e in lib.entries
-	e.kind in {"data", "query", "fragment", "other"}
+	e.kind in {"data", "query", "fragment", "pattern", "other"}
 	regex.match(`["'{,\s]\$(where|function|accumulator|out|merge|eval)["']?\s*:`, e.value)
 }

@@ -7,22 +7,31 @@
 # Doesn't stop: a range without an end; many calls one after the other.
 #
 # Incidents: https://github.com/confluentinc/mcp-confluent/pull/522 (range too long or
-# inverted), https://github.com/patrickfreyer/apple-mail-mcp/issues/96 (limit -1).
+# inverted), https://github.com/imdinu/apple-mail-mcp/issues/96 (limit -1).
 package starter.ranges
 
 import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if count(limit_names) > 0
+
+relevant if count(ends) > 0
+
+relevant if regex.match(` (count|size|n|num|number|rows|k|top_?k|max|last|[a-z_]*days[a-z_]*) `, lib.name_text)
 
 limit_names := {name | count(lib.present & {"limit", "page"}) > 0; some name, k in lib.kinds; k in {"limit", "page"}}
 
@@ -43,6 +52,22 @@ findings contains lib.about("ranges.negative", at, "a negative limit means no li
 	some [at, n] in limits
 	lib.kinds[at[count(at) - 1]] == "limit" # the size of a page is bounded by the server
 	n < 0
+}
+
+# Tools that look for things have more names for how many.
+findings contains lib.about("ranges.negative", array.concat(at, [name]), "a negative number means no limit to some programs: give a positive one") if {
+	lib.tool_reads
+	some [at, o] in lib.objects
+	some name in {"count", "size", "n", "num", "number", "rows", "k", "top_k", "topK", "max", "last"}
+	integer(o[name]) < 0
+}
+
+findings contains lib.about("ranges.days", array.concat(at, [name]), "the range is longer than settings.ranges.max_days") if {
+	data.settings.ranges.max_days > 0
+	lib.tool_reads
+	some [at, o] in lib.objects
+	some name in {"days", "num_days", "numDays", "lookback_days", "lookbackDays", "period_days", "days_back", "daysBack", "last_days"}
+	integer(o[name]) > data.settings.ranges.max_days
 }
 
 findings contains lib.about("ranges.limit", at, "the limit is over settings.ranges.max_limit") if {
@@ -154,7 +179,7 @@ days_in(y, m) := 29 if {
 } else := {1: 31, 2: 28, 3: 31, 4: 30, 5: 31, 6: 30, 7: 31, 8: 31, 9: 30, 10: 31, 11: 30, 12: 31}[m]
 
 # days counts days since 1970-01-01, with years that begin in March.
-days(y, m, d) := (((era * 146097) + day_of_era) - 719468) if {
+days(y, m, d) := ((era * 146097) + day_of_era) - 719468 if {
 	before_march := floor((14 - m) / 12)
 	yy := y - before_march
 	era := floor(yy / 400)

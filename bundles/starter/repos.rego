@@ -16,15 +16,20 @@ import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if regex.match(`repo|project|name|visibility|access|public|private`, lib.name_text)
 
 findings contains lib.about("repos.outside", at, "the repository is none of those that may be written to: settings.repos.allow") if {
 	count(data.settings.repos.allow) > 0
@@ -50,8 +55,18 @@ named contains [array.concat(at, [name]), lower(concat("/", [owner, value]))] if
 	is_string(owner)
 }
 
+named contains [at, lower(concat("/", [owner, o.name]))] if {
+	some [at, o] in lib.objects
+	count(at) > 0
+	at[count(at) - 1] in repository_names
+	is_string(o.name)
+	some owner_name in owner_names
+	owner := o[owner_name]
+	is_string(owner)
+}
+
 named contains [array.concat(at, [name]), trim(regex.replace(lower(value), `^(https?://|git@|ssh://git@)[^/:]+[/:]|\.git$|%2f`, "/"), "/")] if {
-	some name in repository_names | project_names
+	some name in (repository_names | project_names)
 	some [at, o] in lib.objects
 	value := o[name]
 	is_string(value)
@@ -59,7 +74,7 @@ named contains [array.concat(at, [name]), trim(regex.replace(lower(value), `^(ht
 	not regex.match(`^([/~.]|[A-Za-z]:\\)`, value)
 }
 
-repository_names := {name | regex.match(`repo|full_?name`, lib.name_text); some name, _ in lib.kinds; regex.match(`(?i)^(target_?|base_?|dest(ination)?_?)?(repo|repository|repo_?name|repository_?name|repo_?full_?name|repository_?full_?name|full_?name|repo_?slug|repo_?url|repository_?url|repositories|repo_?id)$`, name)}
+repository_names := {name | regex.match(`repo|full_?name|namespace`, lib.name_text); some name, _ in lib.kinds; regex.match(`(?i)^(target_?|base_?|dest(ination)?_?)?(repo|repository|repo_?name|repository_?name|repo_?full_?name|repository_?full_?name|full_?name|repo_?slug|repo_?url|repository_?url|path_?with_?namespace|repositories|repo_?id)$`, name)}
 
 project_names := {name | contains(lib.name_text, " project"); some name, _ in lib.kinds; regex.match(`(?i)^(project_?id|project_?path|project_?slug|project)$`, name)}
 

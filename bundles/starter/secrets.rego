@@ -7,7 +7,7 @@
 # Doesn't stop: passwords and keys without a form of their own; a secret that is
 # encoded or cut into pieces.
 #
-# Incidents: https://github.com/danielmiessler/Personal_AI_Infrastructure/issues/1275
+# Incidents: https://github.com/danielmiessler/LifeOS/issues/1275
 # (outgoing text of tools not looked at), and the injected issues and tickets of 2025
 # that made agents paste keys into comments.
 package starter.secrets
@@ -16,15 +16,20 @@ import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if count(present) > 0
 
 # The forms that the call as a whole has in it: one look for a few characters for each,
 # a second one when they are there.

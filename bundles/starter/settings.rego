@@ -26,14 +26,14 @@ shape := {
 # rules are the ids that settings.rules can switch.
 rules := {
 	"arguments.json", "arguments.option", "arguments.shell", "arguments.sql",
-	"bulk.filter", "bulk.items", "bulk.wildcard",
+	"bulk.filter", "bulk.items", "bulk.store", "bulk.wildcard",
 	"commands.allow", "commands.destructive", "commands.environment", "commands.hidden", "commands.inline", "commands.operators",
 	"commands.option", "commands.path", "commands.program", "commands.substitution", "commands.upload",
 	"containers.mount", "containers.privileged",
 	"environments.production",
-	"git.delete", "git.direct", "git.discard", "git.force", "git.protection", "git.ref",
+	"git.config", "git.delete", "git.direct", "git.discard", "git.force", "git.protection", "git.ref",
 	"kubernetes.delete", "kubernetes.exposed", "kubernetes.privileged", "kubernetes.remote", "kubernetes.secrets", "kubernetes.target",
-	"mail.address", "mail.bulk", "mail.header", "mail.outside",
+	"mail.address", "mail.bulk", "mail.header", "mail.outside", "mail.public",
 	"money.amount", "money.currency", "money.limit", "money.recipient", "money.target",
 	"paths.characters", "paths.home", "paths.network", "paths.root", "paths.secret", "paths.steering", "paths.system", "paths.traversal",
 	"queries.cypher-procedure", "queries.cypher-start", "queries.cypher-statements", "queries.cypher-write", "queries.identifier",

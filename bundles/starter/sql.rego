@@ -24,15 +24,22 @@ import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if count(lib.present & {"sql", "query", "code", "fragment", "command", "argv"}) > 0
+
+relevant if lib.database_tool
 
 # Each reading of each text.
 readings := [[e, r] |
@@ -65,9 +72,9 @@ findings contains lib.finding("sql.verb", e, "the SQL statement doesn't only rea
 }
 
 # A tool that names what it writes does that and nothing else.
-allowed_start := concat("", ["^(", concat("|", stated | more), `)\b`]) if count(stated) > 0
+allowed_start := concat("", ["^(", concat("|", stated | more), `)(\b|$)`]) if count(stated) > 0
 
-allowed_start := concat("", ["^(", concat("|", {reads} | more), `)\b`]) if count(stated) == 0
+allowed_start := concat("", ["^(", concat("|", {reads} | more), `)(\b|$)`]) if count(stated) == 0
 
 reads := concat("|", [
 	`select|with|show|describe|desc|explain|values|table|summarize|from`,
@@ -107,11 +114,15 @@ findings contains lib.finding("sql.write", e, "the SQL changes data or writes a 
 	not writable
 	some [e, s] in statements
 	regex.match(concat("", [`^(`, reads, `)\b`]), s)
-	regex.match(concat("|", [
-		`\binsert (or \w+ )?into\b|\bdelete from\b|\bmerge into\b|\breplace into\b|\bupdate (only )?[\w."]+( as)?( \w+)? set\b`,
-		`\b(drop|create|alter|truncate) (or replace |temp |temporary |unique |materialized |global |local )*(table|database|schema|view|index|user|role|function|procedure|trigger|extension|sequence|type|login|event|server|policy)\b|\btruncate \w`,
-		`\binto\b`, `\bexec(ute)? ?(sp_|xp_|\(|@)|\bwaitfor (delay|time)\b|\bfor (update|share) nowait\b.*\binto\b|\bcopy \w+ (to|from)\b|\bgrant \w+.* to\b`,
-	]), s)
+	not regex.match(`^(show|desc|describe)\b`, s)
+	regex.match(
+		concat("|", [
+			`\binsert (or \w+ )?into\b|\bdelete from\b|\bmerge into\b|\breplace into\b|\bupdate (only )?[\w."]+( as)?( \w+)? set\b`,
+			`\b(drop|create|alter|truncate) (or replace |temp |temporary |unique |materialized |global |local )*(table|database|schema|view|index|user|role|function|procedure|trigger|extension|sequence|type|login|event|server|policy)\b|\btruncate \w`,
+			`\binto\b`, `\bexec(ute)? ?(sp_|xp_|\(|@)|\bwaitfor (delay|time)\b|\bfor (update|share) nowait\b.*\binto\b|\bcopy \w+ (to|from)\b|\bgrant \w+.* to\b`,
+		]),
+		s,
+	)
 }
 
 findings contains lib.finding("sql.function", e, "the SQL calls a function that reads files, reaches the network, changes the session or waits") if {
@@ -162,10 +173,13 @@ findings contains lib.finding("sql.fragment", e, "the value ends the SQL it is p
 	some e in lib.entries
 	e.kind == "fragment"
 	some r in lib.readings(e.value)
-	regex.match(concat("|", [
-		`;|(^|[^'])'([^']|$)|\bunion (all )?select\b|\binto (out|dump)file\b|\b(insert into|delete from|drop (table|database|schema)|update \S+ set|alter table|truncate table)\b|/\*|\bor (true\b|'' ?= ?''|[0-9]+ ?= ?[0-9]+)`,
-		functions,
-	]), r)
+	regex.match(
+		concat("|", [
+			`;|(^|[^'])'([^']|$)|\bunion (all )?select\b|\binto (out|dump)file\b|\b(insert into|delete from|drop (table|database|schema)|update \S+ set|alter table|truncate table)\b|/\*|\bor (true\b|'' ?= ?''|[0-9]+ ?= ?[0-9]+)`,
+			functions,
+		]),
+		r,
+	)
 }
 
 findings contains lib.finding("sql.fragment", e, "the value has a comment in it, which cuts off the SQL behind it") if {

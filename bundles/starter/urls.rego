@@ -13,7 +13,7 @@
 # service), https://github.com/egoist/fetch-mcp/issues/3 (loopback),
 # https://github.com/jae-jae/fetcher-mcp/issues/37 (second URL of a list),
 # https://github.com/merajmehrabi/puppeteer-mcp-server/issues/22 (intranet by browser),
-# https://github.com/microsoft/playwright-mcp/issues/1205 (file:), CVE-2026-4270
+# https://github.com/microsoft/playwright-mcp/issues/1205 (file:), https://github.com/awslabs/mcp/pull/1390
 # (file:// in a command), CVE-2026-11720 (dot segments leave the configured path).
 package starter.urls
 
@@ -21,15 +21,22 @@ import data.starter.lib
 import rego.v2
 
 deny contains f if {
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "deny"
 }
 
 warn contains f if {
 	lib.warns
+	relevant
 	some f in findings
 	lib.mode(f.rule) == "warn"
 }
+
+# Most calls have nothing to do with this.
+relevant if count(lib.urls) > 0
+
+relevant if "host" in lib.present
 
 findings contains lib.finding("urls.scheme", u.entry, "the URL's scheme is not allowed: use one of settings.urls.schemes") if {
 	some u in lib.urls
@@ -57,6 +64,11 @@ allowed_scheme(u) if {
 	not u.scheme in dangerous_schemes
 }
 
+allowed_scheme(u) if {
+	regex.match(`(?i)uris?$`, u.entry.name)
+	not u.scheme in dangerous_schemes
+}
+
 dangerous_schemes := {
 	"file", "fileb", "javascript", "vbscript", "data", "gopher", "dict", "ldap", "ldaps", "jar", "netdoc", "php", "phar",
 	"expect", "ext", "smb", "tftp", "chrome", "about", "ogg", "zip", "glob", "rar", "ssh2", "compress.zlib",
@@ -68,6 +80,29 @@ findings contains lib.finding("urls.private", u.entry, "the URL's host is intern
 	lib.private(u)
 	not excepted(u)
 }
+
+# Where a host comes without a URL, metadata services are never meant, and private
+# hosts not by what fetches.
+findings contains lib.about("urls.private", at, "the host is internal: settings.urls.allow_hosts names exceptions") if {
+	some [at, host] in lib.hosts
+	not matches(host, data.settings.urls.allow_hosts)
+	metadata(host)
+}
+
+findings contains lib.about("urls.private", at, "the host is internal: settings.urls.allow_hosts names exceptions") if {
+	count(lib.tool_words & {"fetch", "http", "https", "request", "url", "browse", "scrape", "crawl", "proxy", "webhook", "curl", "download", "api"}) > 0
+	some [at, host] in lib.hosts
+	not matches(host, data.settings.urls.allow_hosts)
+	regex.match(`[.:]|^localhost$|^[0-9]+$`, host)
+	u := lib.url({"kind": "url", "name": "host", "value": concat("", ["http://", host, "/"])})
+	inside(u)
+}
+
+metadata(host) if regex.match(`^\[?(169\.254\.169\.254|169\.254\.170\.2|fd00:ec2::|100\.100\.100\.200$|192\.0\.0\.192$|168\.63\.129\.16$|metadata($|\.(google|azure)\.))`, host)
+
+inside(u) if lib.private(u)
+
+inside(u) if lib.odd_number(u)
 
 findings contains lib.finding("urls.host", u.entry, "the URL's host is not a plain host name or address") if {
 	some u in lib.urls

@@ -6,7 +6,7 @@ import rego.v2
 
 # command_forms are the line, and the line behind wrappers and with the program that
 # the tool implies, each beginning with a program's name, in lower case.
-command_forms(s) := {s.line} | {concat(" ", [p, s.line]) | some p in implied; p != s.name} | {concat(" ", array.slice(ws, i, count(ws))) |
+command_forms(s) := ({s.line} | {concat(" ", [p, s.line]) | some p in implied; p != s.name}) | {concat(" ", array.slice(ws, i, count(ws))) |
 	s.name in wrappers
 	ws := split(s.line, " ")
 	some i, _ in ws
@@ -21,7 +21,7 @@ destructive := concat("|", [
 	`^git\s(.*\s)?push\s(.*\s)?(-f|--force|--mirror|--delete|-d|--prune|\+\S+|:\S+)(\s|$)`, `^git\s(.*\s)?reset\s(.*\s)?--hard\b`,
 	`^git\s(.*\s)?clean\s(.*\s)?-[a-z]*f`, `^git\s(.*\s)?(checkout|restore)\s(.*\s)?(\.|:/|\*)(\s|$)`, `^git\s(.*\s)?checkout\s(.*\s)?(-f|--force)(\s|$)`,
 	`^git\s(.*\s)?stash\s+(drop|clear)`, `^git\s(.*\s)?(filter-branch|filter-repo)\b`, `^git\s(.*\s)?reflog\s+(expire|delete)`,
-	`^git\s(.*\s)?gc\s.*--prune=(now|all)`, `^git\s(.*\s)?update-ref\s+-d`, `^git\s(.*\s)?config\s(.*\s)?(core\.(sshcommand|hookspath|fsmonitor|editor|pager)|alias\.|credential\.)`,
+	`^git\s(.*\s)?branch\s(.*\s)?(-d|--delete)\s(.*\s)?(main|master|production|develop|release\S*)(\s|$)`, `^git\s(.*\s)?gc\s.*--prune=(now|all)`, `^git\s(.*\s)?update-ref\s+-d`, `^git\s(.*\s)?config\s(.*\s)?(core\.(sshcommand|hookspath|fsmonitor|editor|pager)|alias\.|credential\.)`,
 	`^(gh|glab)\s+(repo|release|secret|codespace|project|run|cache)\s+delete\b`, `^gh\s+api\s(.*\s)?(-x\s*|--method[ =])delete\b`,
 	# infrastructure
 	`^(kubectl|oc)\s(.*\s)?(delete|drain|replace\s(.*\s)?--force)\s(.*\s)?(--all|-a|--all-namespaces|ns|namespaces?|nodes?|pvc?|persistentvolume\S*|crds?|customresourcedefinitions?\S*|clusterrole\S*|all)(/\S+)?(\s|$)`,

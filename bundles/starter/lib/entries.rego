@@ -59,8 +59,8 @@ nothing_to_see(kind, value) if regex.match(nothing_in[kind], value)
 nothing_in := {
 	"free": `^`,
 	"data": plain, "place": plain, "ref": plain, "host": plain,
-	"id": plain, "table": plain, "label": plain, "limit": plain, "page": plain, "amount": plain, "other": plain,
+	"id": plain, "table": plain, "pattern": plain, "label": plain, "limit": plain, "page": plain, "amount": plain, "other": plain,
 	"path": `^$`, "url": `^$`, "command": `^$`, "argv": `^$`, "sql": `^$`, "query": `^$`, "fragment": `^$`, "code": `^$`, "cypher": `^$`, "address": `^$`, "mount": `^$`,
 }
 
-plain := `^[A-Za-z0-9][\w.,@+=]*([ /:-][A-Za-z0-9_,@+=][\w.,@+=]*)*$`
+plain := `^[A-Za-z0-9][\w.,@+]*([ /:-][A-Za-z0-9_,@+][\w.,@+]*)*$`

@@ -42,13 +42,14 @@ kind(name) := k if {
 	regex.match(`^[a-z0-9]*$`, name)
 } else := pair_kind(regex.replace(lower(regex.replace(name, `([a-z0-9])([A-Z])`, "${1}_${2}")), `[^a-z0-9]+`, "_"))
 
-# pair_kind asks the last two words together, then the last one.
+# pair_kind asks the last two words together, then what it is the name of, then the
+# last word alone.
 pair_kind(name) := k if {
 	k := data.starter.kinds.pairs[regex.replace(name, `^.*_([^_]+_[^_]+)$`, "$1")]
-} else := k if {
-	k := data.starter.kinds.words[regex.replace(name, `^.*_`, "")]
 } else := named_kind(object.get(data.starter.kinds.words, regex.replace(name, `^(.*_)?([^_]+)_[^_]+$`, "$2"), "other")) if {
 	regex.match(`_(names?|list|string|str|arg)$`, name)
+} else := k if {
+	k := data.starter.kinds.words[regex.replace(name, `^.*_`, "")]
 } else := last_kind(regex.replace(name, `^.*_`, ""))
 
 # last_kind knows words that are written together: "repopath", "imageurl".

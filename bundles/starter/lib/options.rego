@@ -20,7 +20,7 @@ written contains [e, name] if {
 	some [at, o] in objects
 	count(at) > 0
 	kinds[at[count(at) - 1]] == "argv"
-	some program in implied | named_beside(at)
+	some program in (implied | named_beside(at))
 	spelt := {option_word(x) | some x in unsafe_options[program]}
 	some name, value in o
 	option_word(name) in spelt

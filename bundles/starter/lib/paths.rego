@@ -17,11 +17,11 @@ decoded(s) := s if {
 escapes := {
 	"\\": "/", "%25": "%", "%2e": ".", "%2E": ".", "%2f": "/", "%2F": "/", "%5c": "/", "%5C": "/", "%7e": "~", "%7E": "~",
 	"%c0%ae": ".", "%C0%AE": ".", "%c0%af": "/", "%C0%AF": "/", "%00": "\u0000", "%u002e": ".", "%u2215": "/",
-	"\uff0e": ".", "\u2024": ".", "\uff0f": "/", "\uff3c": "/", "\u2215": "/", "\u2044": "/", "\uff5e": "~",
+	"\uff0e": ".", "\u2024": ".", "\u2025": "..", "\uff0f": "/", "\uff3c": "/", "\u2215": "/", "\u2044": "/", "\uff5e": "~",
 }
 
 # path_suspects are the paths that need a closer look: most need none.
-path_suspects := array.concat(named_paths_odd, array.concat(shaped_paths, [p |
+path_suspects := array.concat(array.concat(named_paths_odd, path_keys), array.concat(shaped_paths, [p |
 	count(data.settings.paths.extra_names) + count(data.settings.paths.extra_segments) > 0
 	some e in entries
 	e.kind == "path"
@@ -35,8 +35,20 @@ named_paths_odd := [p |
 	"path" in present
 	some e in entries
 	e.kind == "path"
-	regex.match(`^[^\w@+=]|/[^\w@+=(\[]|[^\w@+=,./ ()\[\]#!&'~-]|^[A-Za-z]:|(?i:\.(p12|pfx|ppk|jks|keystore|kdbx|keychain|keychain-db|ovpn|tfstate|key|pem|backup|ps1|json|ya?ml|toml|ini|xml|db|sqlite|dat|csv|old|bak|env)$|(^|/)[^./]*$|\.$)`, e.value)
+	regex.match(`^[^\w@+=]|/[^\w@+=(\[]|[^\w@+=,./ ()\[\]#!&'~-]|^[A-Za-z]:|(?i:\.(p12|pfx|ppk|jks|keystore|kdbx|keychain|keychain-db|ovpn|tfstate|key|pem|backup|ps1|json|ya?ml|toml|ini|xml|db|sqlite|dat|csv|old|bak|env)$|(^|/)[^./]*$|\.$|(^|/)(con|nul|aux|prn|com[0-9]|lpt[0-9])\.)`, e.value)
 	p := path(e)
+	suspect_path(p)
+]
+
+# The names of members below a name like files.
+path_keys := [p |
+	"path" in present
+	some [at, o] in objects
+	count(at) > 0
+	kinds[at[count(at) - 1]] == "path"
+	some key, _ in o
+	contains(key, "/")
+	p := path({"kind": "path", "name": key, "value": key, "at": at, "key": key})
 	suspect_path(p)
 ]
 
@@ -49,9 +61,16 @@ shaped_paths := [p |
 	suspect_path(p)
 ]
 
-never_a_path := {"path", "url", "command", "sql", "cypher", "query", "fragment", "table", "address", "mount", "limit", "page", "amount"}
+never_a_path := {"path", "url", "command", "sql", "cypher", "query", "pattern", "fragment", "mount", "limit", "page", "amount"}
 
-suspect_path(p) if regex.match(bad_path, p.lower)
+suspect_path(p) if {
+	regex.match(bad_path, p.lower)
+	not part_of_url(p.entry)
+}
+
+suspect_path(p) if goes_up(p)
+
+suspect_path(p) if regex.match(network_path, p.entry.value)
 
 suspect_path(p) if outside(p)
 
@@ -71,15 +90,40 @@ named_in_settings(p) if {
 
 extra_names := {lower(n) | some n in data.settings.paths.extra_names}
 
-bad_path := concat("|", [up, home, system_paths, secret_paths, agent_paths, written_paths, unseen, `^//`])
+bad_path := concat("|", [up, home, system_paths, reserved_names, secret_paths, agent_paths, written_paths, unseen])
+
+network_path := `^\s*(\\\\|//[^/\\s]+/)`
 
 # outside says that an absolute path is under none of the roots, if there are any.
 outside(p) if {
 	count(roots) > 0
-	p.entry.kind in {"path", "place"}
 	absolute(p)
+	names_a_place(p.entry)
 	not within(p)
+	not regex.match(harmless, p.lower)
 }
+
+names_a_place(e) if {
+	e.kind in {"path", "place", "table"}
+	not part_of_url(e)
+}
+
+# "from" and "to" are places where files are copied.
+names_a_place(e) if {
+	e.kind == "address"
+	count(tool_words & {"archive", "copy", "cp", "download", "export", "extract", "file", "files", "folder", "move", "mv", "rename", "save", "unzip", "zip"}) > 0
+}
+
+# The path of a URL comes in parts to tools that make requests.
+part_of_url(e) if {
+	e.name in {"path", "pathname", "Path"}
+	count(tool_words & {"file", "files", "read", "write", "directory", "folder"}) == 0
+	speaks_http
+}
+
+speaks_http if count(tool_words & {"http", "https", "request", "rest"}) > 0
+
+speaks_http if regex.match(` (method|host|hostname|base_?url) `, name_text)
 
 absolute(p) if regex.match(`^(/|[a-z]:)`, p.lower)
 
@@ -102,23 +146,29 @@ home := `^\s*(~[\w.-]*(/|$)|\$\{?[a-zA-Z_]+\}?(/|$)|%[A-Za-z][A-Za-z_()]{2,}%|\$
 unseen := `[\x00-\x1f\x7f\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{2069}\x{feff}]`
 
 # system says that a path is of the operating system: devices, processes, sockets.
+# A configured root exempts what is below it.
 system(p) if {
 	regex.match(system_paths, p.lower)
-	not regex.match(`^/dev/(null|zero|u?random|stdin|stdout|stderr)$`, p.lower)
+	not regex.match(harmless, p.lower)
 	not within(p)
 }
+
+system(p) if regex.match(reserved_names, p.lower)
 
 system(p) if {
 	count(data.settings.paths.extra_dirs) > 0
 	strings.any_prefix_match(concat("", [p.text, "/"]), {concat("", [trim_right(d, "/"), "/"]) | some d in data.settings.paths.extra_dirs})
-	not within(p)
 }
+
+harmless := `^/dev/(null|zero|u?random|stdin|stdout|stderr)$`
 
 system_paths := concat("", [
 	`^(/host|/rootfs|/private|/mnt/[a-z])?([a-z]:)?/(proc|sys|dev|etc|boot|run|var/run|var/lib/(docker|containerd|kubelet|etcd)|`,
-	`var/spool/cron|windows|winnt|system volume information)(/|$)|\.sock$|^//?[.?]/|/\$(mft|boot)|:\$(data|i30|index_allocation)|`,
-	`(^|/)(con|nul|aux|com[0-9]|lpt[0-9]|conin\$|conout\$)(\.[a-z0-9]*)?$`,
+	`var/spool/cron|windows|winnt|system volume information)(/|$)|\.sock$|^//?[.?]/`,
 ])
+
+# Names with a meaning of their own on Windows.
+reserved_names := `/\$(mft|boot)|:\$(data|i30|index_allocation)|(^|/)(con|nul|aux|prn|com[0-9]|lpt[0-9]|conin\$|conout\$)(\.[a-z0-9]*)?$`
 
 # secret says that a path is one of keys, credentials or shell start-up files.
 secret(p) if {
@@ -138,7 +188,7 @@ secret_paths := concat("", [
 	`\.config/(gcloud|gh|hub|op|doctl|rclone|fish|autostart|systemd|chromium|google-chrome)(/|$)|\.local/share/keyrings|`,
 	`library/(keychains|launchagents|launchdaemons)|start menu/programs/startup|appdata/(local|roaming)/(google|microsoft/(credentials|protect)|mozilla)|`,
 	`\.git/(config|credentials)|\.m2/settings\.xml|`,
-	`(\.env(\.[^/]*)?|\.envrc|\.(bash|zsh|ksh|csh|tcsh)(rc|env|_?profile|_?login|_?logout|_?history|_?aliases)|`,
+	`([^/]*\.env|\.env\.[^/]*|\.envrc|\.(bash|zsh|ksh|csh|tcsh)(rc|env|_?profile|_?login|_?logout|_?history|_?aliases)|`,
 	`\.(profile|login|inputrc|pam_environment|xinitrc|xprofile|xsessionrc|rhosts|netrc|npmrc|pypirc|pgpass|my\.cnf|git-credentials|gitconfig|`,
 	`htpasswd|dockercfg|dockerconfigjson|boto|s3cfg|vault-token)|_netrc|\.yarnrc(\.yml)?|\.(mysql|psql|python|sqlite|rediscli|node_repl)_history|`,
 	`(microsoft\.powershell_)?profile\.ps1|id_(rsa|dsa|ecdsa|ed25519)(_sk)?(\.(pem|key|old|bak|ppk))?|authorized_keys2?|`,

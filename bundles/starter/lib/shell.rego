@@ -17,7 +17,7 @@ runs_shell if {
 }
 
 # The program that a tool runs by its name: its command line may leave it out.
-implied := {object.get({"k8s": "kubectl", "kube": "kubectl", "kubernetes": "kubectl"}, w, w) | some w in tool_words & programs}
+implied := {object.get({"k8s": "kubectl", "kube": "kubectl", "kubernetes": "kubectl"}, w, w) | some w in (tool_words & programs)}
 
 programs := {
 	"adb", "ansible", "aws", "az", "bun", "cargo", "curl", "deno", "docker", "ffmpeg", "gcloud", "gh", "git", "glab",
@@ -46,6 +46,12 @@ is_command_line(e) if {
 }
 
 is_command_line(e) if {
+	e.kind == "command"
+	is_number(e.key)
+	regex.match(`(?i)(commands|cmds|lines)$`, e.name)
+}
+
+is_command_line(e) if {
 	e.kind == "code"
 	runs_shell
 }
@@ -68,8 +74,8 @@ here_document := concat("|", [$"<<-?[ \\t]*['\"]{tag}['\"](?s:.*?)\\n[ \\t]*{tag
 
 tokens(text) := regex.find_n(shell_tokens, text, -1)
 
-# Words with quoted parts, and operators. A quote without its partner is a word.
-shell_tokens := `(?:'[^']*'|"(?:\\(?s:.)|[^"\\])*"|\\(?s:.)|[^\s'"\\;&|<>()])+|&&|\|\||[;&|()\n]|<<<?|>>|[<>]|['"\\]`
+# Comments, words with quoted parts, and operators. A quote without its partner is a word.
+shell_tokens := `(?m:#[^\n;&|<>$]*$)|(?:'[^']*'|"(?:\\(?s:.)|[^"\\])*"|\\(?s:.)|[^\s'"\\;&|<>()])+|&&|\|\||[;&|()\n]|<<<?|>>|[<>]|['"\\]`
 
 separators := {";", "&", "&&", "|", "||", "\n", "(", ")"}
 
@@ -80,10 +86,19 @@ lines := array.concat(
 	],
 	[{"entry": e, "text": t, "tokens": tokens(t)} |
 		some e in command_lines
-		some [_, a, b] in regex.find_all_string_submatch_n("\\$\\(([^()]*)\\)|`([^`]*)`", command_text(e), -1)
+		some [_, a, b] in regex.find_all_string_submatch_n("\\$\\(([^()]*)\\)|`([^`]*)`", expanded(command_text(e)), -1)
 		t := concat("", [a, b])
 	],
 )
+
+# expanded is what a shell expands: all but what is in single quotes, and "" when
+# there is nothing to expand.
+expanded(text) := concat("", [part |
+	some part in regex.find_n(`'[^']*'|"(?:\\(?s:.)|[^"\\])*"|\\(?s:.)|[^'"\\]+|['"]`, text, -1)
+	not startswith(part, "'")
+]) if {
+	regex.match("[$<>]\\(|`", text)
+} else := ""
 
 line_segments := [{"entry": l.entry, "raw": raw, "shell": true, "piped": array.slice(l.tokens, start - 1, start) == ["|"]} |
 	some l in lines
@@ -100,7 +115,7 @@ bare(w) := strings.replace_n({"'": "", `"`: "", `\`: ""}, w)
 # Assignments and reserved words stand before the program.
 strip_prefix(ws) := array.slice(ws, min({i | some i, w in ws; not before_program(w)} | {count(ws)}), count(ws))
 
-before_program(w) if regex.match(`^[A-Za-z_][A-Za-z0-9_]*\+?=|^(!|\{|\}|if|then|elif|else|fi|while|until|do|done|time)$`, w)
+before_program(w) if regex.match(`^[A-Za-z_][A-Za-z0-9_]*\+?=|^#|^(!|\{|\}|if|then|elif|else|fi|while|until|do|done|time)$`, w)
 
 # Argument vectors: lists under a name like args, with the program from a member
 # beside it, and lists under a name like command.

@@ -15,9 +15,12 @@ sql_texts := array.concat(
 	array.concat(
 		[[e, e.value] |
 			database_tool
-			some e in entries
-			e.kind in {"data", "other"}
-			starts_like_sql(e.value)
+			some [at, o] in objects
+			some name, value in o
+			is_string(value)
+			kinds[name] in {"data", "other"}
+			starts_like_sql(value)
+			e := {"kind": "sql", "name": name, "value": value, "at": at, "key": name}
 		],
 		[[s.entry, w] | # psql -c, mysql -e, sqlite3 FILE SQL
 			some s in segments
@@ -57,10 +60,13 @@ searches if count(tool_words & {"search", "web", "find", "docs", "graph", "neo4j
 starts_with_verb(text) if regex.match(concat("", [`(?i)^[\s(;]*(--|/\*|#|(`, sql_verbs, `)\b)`]), text)
 
 starts_like_sql(text) if {
-	regex.match(concat("", [
-		`(?is)^\s*(/\*.*?\*/\s*|--[^\n]*\n\s*)*(select\b.+\bfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s|merge\s+into\s|`,
-		`(drop|create|alter|truncate)\s+(table|database|schema|view|index|user|role|function)\s|with\s+\w+\s+as\s*\()`,
-	]), text)
+	regex.match(
+		concat("", [
+			`(?is)^\s*(/\*.*?\*/\s*|--[^\n]*\n\s*)*(select\b.+\bfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s|merge\s+into\s|`,
+			`(drop|create|alter|truncate)\s+(table|database|schema|view|index|user|role|function)\s|with\s+\w+\s+as\s*\()`,
+		]),
+		text,
+	)
 }
 
 database_tool if {
@@ -78,27 +84,30 @@ sql_verbs := concat("|", [
 
 # readings are the ways in which databases read a text: lower case, no literals, no
 # comments, single spaces, nothing after the last statement.
-readings(text) := {tidy(regex.replace(text, ansi, " ${1}${2}${3}${4}${5}${6} "))} if {
+readings(text) := {tidy(regex.replace(text, ansi, " ${1}${2}${3}${4}${5}${6}${7}${8} "))} if {
 	not regex.match(`\\|#|--\S`, text)
-} else := {tidy(regex.replace(text, ansi, " ${1}${2}${3}${4}${5}${6} ")), tidy(regex.replace(text, mysql, " ${1}${2}${3}${4}${5} "))}
+} else := {tidy(regex.replace(text, ansi, " ${1}${2}${3}${4}${5}${6}${7}${8} ")), tidy(regex.replace(text, mysql, " ${1}${2}${3}${4}${5} "))}
 
 tidy(s) := regex.replace(trim(regex.replace(lower(s), `\s+`, " "), " "), `( ?;)+$`, "")
 
 # The groups keep what stays: of a literal its quotes, of a quoted name the name.
-ansi := "(?is)\\b(?:e(')(?:\\\\.|''|[^'\\\\])*('))|(')(?:''|[^'])*(')|--[^\\n]*|/\\*.*?\\*/|\"((?:\"\"|[^\"])*)\"|`([^`]*)`"
+ansi := "(?is)\\b(?:e(')(?:\\\\.|''|[^'\\\\])*('))|(')(?:''|[^'])*(')|--[^\\n]*|/\\*.*?\\*/|\"([\\w$]+)\"|(\")(?:\"\"|[^\"])*(\")|`([^`]*)`"
 
 mysql := "(?is)(')(?:\\\\.|''|[^'\\\\])*(')|(\")(?:\\\\.|\"\"|[^\"\\\\])*(\")|#[^\\n]*|--(?:\\s[^\\n]*|$)|/\\*.*?\\*/|`([^`]*)`"
 
 # unreadable_sql has something that databases read so differently that taking out
 # literals is no help.
 unreadable_sql(text) if {
-	regex.match(concat("|", [
-		`/\*M?!`, # MySQL runs the comment
-		`/\*[^*]*/\*`, # PostgreSQL nests comments
-		`\$\w*\$`, # PostgreSQL's other quotes
-		`(?i)\bu&['"]`, `\x00`,
-		`\[[^\]']*'[^\]']*\]`, # a quote in brackets is part of a name in T-SQL
-	]), text)
+	regex.match(
+		concat("|", [
+			`/\*M?!`, # MySQL runs the comment
+			`/\*[^*]*/\*`, # PostgreSQL nests comments
+			`\$\w*\$`, # PostgreSQL's other quotes
+			`(?i)\bu&['"]`, `\x00`,
+			`\[[^\]']*'[^\]']*\]`, # a quote in brackets is part of a name in T-SQL
+		]),
+		text,
+	)
 }
 
 # Comments and literals that don't end.

@@ -18,7 +18,7 @@ urls := array.concat(
 	],
 	[url(e) |
 		some e in entries
-		not e.kind in {"url", "command", "sql", "cypher", "fragment", "code", "mount", "limit", "page", "amount"}
+		not e.kind in {"url", "command", "sql", "cypher", "query", "pattern", "fragment", "code", "mount", "limit", "page", "amount"}
 		regex.match(`(?i)^[\x00-\x20]*([a-z][a-z0-9+.-]*:[\\/]{2}|(file|fileb|javascript|vbscript|jar|netdoc|php|phar|expect|gopher|dict|ext|view-source|url|blob):|data:text/(html|javascript))`, e.value)
 		not ordinary_url(e.value)
 	],
@@ -52,6 +52,19 @@ authority(scheme, text) := rest if {
 	opaque := {rest == text, scheme != ""}
 	opaque != {true}
 } else := ""
+
+# What stands where a host is expected, without being a URL: [place, host].
+hosts contains [array.concat(at, [name]), lower(host)] if {
+	"host" in present
+	some [at, o] in objects
+	some name, value in o
+	kinds[name] == "host"
+	some host in strings_of(value)
+}
+
+strings_of(x) := [x] if is_string(x)
+
+strings_of(x) := [s | some s in x; is_string(s)] if is_array(x)
 
 web := {"http", "https", "ws", "wss", "ftp", "ftps"}
 
