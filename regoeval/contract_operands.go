@@ -78,7 +78,7 @@ func (p *callOperands) rules(rules []*ast.Rule, args []bool) {
 		})
 		ast.WalkRefs(r, func(ref ast.Ref) bool {
 			if ref.HasPrefix(ast.DefaultRootRef) {
-				p.rules(slices.DeleteFunc(p.compiler.GetRulesDynamic(ref), isFunction), nil)
+				p.rules(slices.DeleteFunc(p.compiler.GetRulesDynamicWithOpts(ref, ast.RulesOptions{}), isFunction), nil)
 			}
 			return false
 		})
@@ -253,6 +253,6 @@ func (p *callOperands) taintedRef(ref ast.Ref, from ast.VarSet) bool {
 	if !ref.HasPrefix(ast.DefaultRootRef) {
 		return ref.HasPrefix(ast.InputRootRef) && !ref.IsGround() && len(ref) == 2 // input[x]
 	}
-	rules := slices.DeleteFunc(p.compiler.GetRulesDynamic(ref), isFunction)
+	rules := slices.DeleteFunc(p.compiler.GetRulesDynamicWithOpts(ref, ast.RulesOptions{}), isFunction)
 	return slices.ContainsFunc(rules, func(r *ast.Rule) bool { return p.result(r, nil) })
 }

@@ -85,7 +85,7 @@ func (r *reads) place(ref ast.Ref, loc *ast.Location) {
 	case ref.HasPrefix(ast.InputRootRef):
 		r.input(ref, loc)
 	case ref.HasPrefix(ast.DefaultRootRef):
-		r.rules(r.compiler.GetRulesDynamic(ref), nil)
+		r.rules(r.compiler.GetRulesDynamicWithOpts(ref, ast.RulesOptions{}), nil)
 		r.data(ref, loc)
 	}
 }

@@ -137,7 +137,7 @@ func TestEveryRowHasATrap(t *testing.T) {
 	for n := 1; n <= 33; n++ {
 		require.NotZero(t, rows[strconv.Itoa(n)], "row %d", n)
 	}
-	for _, part := range []string{"Numbers", "Nesting", "Names", "Built-ins", "Schemas"} {
+	for _, part := range []string{"Numbers", "Nesting", "Names", "With", "Built-ins", "Schemas"} {
 		require.NotZero(t, rows[part], part)
 	}
 }

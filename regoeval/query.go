@@ -2,6 +2,7 @@ package regoeval
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -52,11 +53,14 @@ func (q *query) Validate(ctx context.Context, in policy.Input) ([]policy.Refusal
 		return nil, err
 	}
 	doc := in.Document()
-	if err := checkNumbers(doc); false {
+	if err := checkNumbers(doc); err != nil {
 		return nil, err
 	}
-	input := ast.NewTerm(ast.LazyObject(doc))
-	results, err := q.rules.evaluate(ctx, q.body, input)
+	input, err := q.rules.input(doc)
+	if err != nil {
+		return nil, err
+	}
+	results, err := q.rules.evaluate(ctx, q.body, ast.NewTerm(input))
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +83,18 @@ func (q *query) Validate(ctx context.Context, in policy.Input) ([]policy.Refusal
 		}
 	}
 	return out, nil
+}
+
+// input converts the document: as far as rules look into it, or all of it at once.
+func (r *Ruleset) input(doc map[string]any) (ast.Value, error) {
+	if !r.eager {
+		return ast.LazyObject(doc), nil
+	}
+	v, err := ast.InterfaceToValue(doc)
+	if err != nil {
+		return nil, errors.New("the input document can't be converted") // what it says quotes a value
+	}
+	return v, nil
 }
 
 // evaluate runs a body to its one result. Rule indexing and early exit are off: both

@@ -39,7 +39,10 @@ type Ruleset struct {
 	txn      storage.Transaction // one read transaction for good: nothing is ever written
 	values   cache.InterQueryValueCache
 	builtins map[string]*topdown.Builtin // read only
-	steps    int64
+	// eager says that some rule uses `with`. OPA puts the replacement into a lazily
+	// converted input document itself, where every other rule would read it as well.
+	eager bool
+	steps int64
 
 	packages map[string]*entry // by path as text
 	common   []*entry
@@ -85,6 +88,7 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 	}
 	r.addPackages(g, s, &fs)
 	l := loader{Ruleset: r, ctx: ctx, negations: negations, withTargets: findWithTargets(r.compiler), required: map[visit][]ast.Ref{}}
+	r.eager = len(l.withTargets) > 0
 	l.checkContract(&fs, g)
 	if err := fs.err(); err != nil {
 		return nil, err

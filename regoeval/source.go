@@ -104,7 +104,7 @@ func (g *gathered) addModules(b NamedBundle, fs *findings) {
 		if m.Parsed == nil || isTestPackage(m.Parsed.Package.Path) {
 			continue
 		}
-		if v := m.Parsed.RegoVersion(); v == ast.RegoV0 || v == ast.RegoV0CompatV1 {
+		if m.Parsed.RegoVersionSpan().Min() == ast.RegoV0 {
 			fs.add(idRegoVersion, m.Parsed.Package.Location, "rewrite the file for Rego v1 (opa fmt --rego-v1)", "the file is Rego v0")
 		}
 		name := m.Path

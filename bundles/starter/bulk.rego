@@ -34,7 +34,7 @@ relevant if "id" in lib.present
 
 acts if count(lib.tool_words & (deleting | {
 	"archive", "cancel", "revoke", "ban", "kick", "suspend", "disable", "deactivate", "send", "invite", "notify", "broadcast", "email", "move", "unsubscribe",
-	"terminate", "stop", "reject", "approve", "merge", "transfer", "pay", "bulk", "batch", "mass", "mark", "close", "forward", "post", "publish",
+	"terminate", "stop", "reject", "approve", "merge", "transfer", "pay", "mark", "close", "forward", "post", "publish",
 })) > 0
 
 deleting := {"delete", "remove", "purge", "wipe", "erase", "destroy", "truncate", "trash", "drop", "clear", "empty", "prune", "expunge", "nuke", "flush"}

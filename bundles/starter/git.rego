@@ -43,8 +43,16 @@ findings contains lib.finding("git.ref", e, "the value is not the name of a bran
 	"ref" in lib.present
 	some e in lib.entries
 	e.kind == "ref"
-	regex.match(`(?i)^ext::|[\\?*\[\x00-\x1f\x7f]|^/|//|/$|^@$`, regex.replace(e.value, `@\{[^}]*\}|:.*$|\^\{.*\}`, ""))
-	not regex.match(`\s\S+\s|^[^:]+: `, e.value) # a sentence: the name means something else here
+	not_a_ref(e.value)
+}
+
+not_a_ref(value) if regex.match(`(?i)^\s*ext::`, value)
+
+# What git allows in a revision beside a name is taken out first. A sentence is no
+# reference: the name means something else there.
+not_a_ref(value) if {
+	regex.match(`[\\?*\[\x00-\x1f\x7f]|^/|//|/$|^@$`, regex.replace(value, `@\{[^}]*\}|:.*$|\^\{.*\}`, ""))
+	not regex.match(`\s\S+\s|^[^:]+: `, value)
 }
 
 findings contains lib.about("git.force", ["force"], "a forced push to a protected branch rewrites what others have: push without force, or to another branch") if {

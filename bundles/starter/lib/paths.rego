@@ -26,7 +26,7 @@ path_suspects := array.concat(array.concat(named_paths_odd, path_keys), array.co
 	some e in entries
 	e.kind == "path"
 	p := path(e)
-	named_in_settings(p)
+	suspect_path(p)
 ]))
 
 # Strings that are paths by their name. An ordinary relative one is left out: its
@@ -63,23 +63,25 @@ shaped_paths := [p |
 
 never_a_path := {"path", "url", "command", "sql", "cypher", "query", "pattern", "fragment", "mount", "limit", "page", "amount"}
 
-suspect_path(p) if {
-	regex.match(bad_path, p.lower)
-	not part_of_url(p.entry)
-}
-
 suspect_path(p) if goes_up(p)
 
-suspect_path(p) if regex.match(network_path, p.entry.value)
-
-suspect_path(p) if outside(p)
-
 suspect_path(p) if {
+	not part_of_url(p.entry)
+	odd_path(p)
+}
+
+odd_path(p) if regex.match(bad_path, p.lower)
+
+odd_path(p) if regex.match(network_path, p.entry.value)
+
+odd_path(p) if outside(p)
+
+odd_path(p) if {
 	count(data.settings.paths.extra_dirs) > 0
 	system(p)
 }
 
-suspect_path(p) if named_in_settings(p)
+odd_path(p) if named_in_settings(p)
 
 named_in_settings(p) if base(p) in extra_names
 
@@ -105,7 +107,6 @@ outside(p) if {
 
 names_a_place(e) if {
 	e.kind in {"path", "place", "table"}
-	not part_of_url(e)
 }
 
 # "from" and "to" are places where files are copied.

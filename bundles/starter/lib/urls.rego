@@ -78,7 +78,8 @@ private(u) if {
 
 private(u) if {
 	ipv4(u.host)
-	count(net.cidr_contains_matches(private_nets, u.host)) > 0
+	some block in private_nets
+	net.cidr_contains(block, u.host)
 }
 
 private(u) if {

@@ -25,4 +25,7 @@ cases_1 := {
 	"git_fetch: remote that is an option": {"tool": "git_fetch", "arguments": {"remote": "--upload-pack=id"}, "rules": {"arguments.option"}},
 	"f: unreadable number": {"tool": "f", "arguments": {"payload": "{\"a\": 1e99999}"}, "rules": {"arguments.json"}},
 	"f: long number": {"tool": "f", "arguments": {"payload": "[9999999999999999999999999999999999999999999999999999999999999999999999]"}, "rules": {"arguments.json"}},
+	"kubectl_generic: second option for a program": {"tool": "kubectl_generic", "arguments": {"resourceType": "pods", "name": "x -n y"}, "rules": {"arguments.option"}},
+	"list_rows: SQL in a limit": {"tool": "list_rows", "arguments": {"limit": "1; DROP TABLE x"}, "rules": {"arguments.shell", "arguments.sql"}},
+	"grep_search: option in a pattern": {"tool": "grep_search", "arguments": {"pattern": "--pre=sh"}, "rules": {"arguments.option"}},
 }

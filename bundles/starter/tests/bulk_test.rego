@@ -37,3 +37,16 @@ cases_1 := {
 	"delete_object: wildcard in one": {"tool": "delete_object", "arguments": {"key": "*"}, "rules": {"bulk.wildcard"}},
 	"delete_items: limit of a delete": {"tool": "delete_items", "arguments": {"filter": "a", "limit": 50}, "rules": {"bulk.items"}},
 }
+
+test_bulk_2[name] if {
+	some name, c in cases_2
+	found(c) == c.rules
+}
+
+cases_2 := {
+	"delete_volume: store": {"tool": "delete_volume", "arguments": {"volume_id": "v"}, "rules": {"bulk.store"}},
+	"delete_s3_bucket: bucket": {"tool": "delete_s3_bucket", "arguments": {"bucket": "b"}, "rules": {"bulk.store"}},
+	"delete_planner_bucket: a bucket of another kind": {"tool": "delete_planner_bucket", "arguments": {"bucket_id": "b"}, "rules": set()},
+	"drop_database: store of a test environment": {"tool": "drop_database", "arguments": {"environment": "test", "name": "x"}, "rules": set()},
+	"bulk_archive_emails: filter that matches everything": {"tool": "bulk_archive_emails", "arguments": {"filter": "*"}, "rules": {"bulk.filter"}},
+}

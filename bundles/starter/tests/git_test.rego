@@ -27,7 +27,12 @@ cases_1 := {
 	"delete_branch_protection: protection removed": {"tool": "delete_branch_protection", "arguments": {"branch": "x"}, "rules": {"git.protection"}},
 	"record: sentence for a commit": {"tool": "record", "arguments": {"commit": "fix: a * b"}, "rules": set()},
 	"delete_branch: release branch deleted": {"tool": "delete_branch", "arguments": {"branch": "release/1"}, "rules": {"git.delete"}},
-	"git_fetch: transport in a remote": {"tool": "git_fetch", "arguments": {"remote": "ext::sh -c x"}, "rules": set()},
+	"git_checkout: glob for a branch": {"tool": "git_checkout", "arguments": {"branch": "feature/*"}, "rules": {"git.ref"}},
+	"git_checkout: backslash": {"tool": "git_checkout", "arguments": {"branch": "a\\b"}, "rules": {"git.ref"}},
+	"git_show: revisions": {"tool": "git_show", "arguments": {"revision": "main@{yesterday}:src/[a].go"}, "rules": set()},
+	"git_fetch: transport in a remote": {"tool": "git_fetch", "arguments": {"remote": "ext::sh -c x"}, "rules": {"git.ref"}},
 	"push_files: protected by a pattern": {"tool": "push_files", "arguments": {"branch": "release/2", "files": []}, "rules": {"git.direct"}},
 	"git_restore_files: restored by force": {"tool": "git_restore_files", "arguments": {"force": true}, "rules": {"git.discard"}},
+	"git_config: setting that runs a program": {"tool": "git_config", "arguments": {"key": "core.sshCommand", "value": "x"}, "rules": {"git.config"}},
+	"git_config: setting of a name": {"tool": "git_config", "arguments": {"key": "user.name", "value": "x"}, "rules": set()},
 }

@@ -45,4 +45,5 @@ test_kubernetes_2[name] if {
 
 cases_2 := {
 	"k8s_delete: all in one": {"tool": "k8s_delete", "arguments": {"resourceType": "pods", "all": "true"}, "rules": {"kubernetes.delete"}},
+	"apply_yaml: YAML applied": {"tool": "apply_yaml", "arguments": {"yaml": "hostNetwork: true"}, "rules": {"kubernetes.privileged"}},
 }

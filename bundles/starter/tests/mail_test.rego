@@ -34,4 +34,15 @@ cases_1 := {
 	"send_email: percent route": {"tool": "send_email", "arguments": {"to": "a%evil.example@example.com", "subject": "s", "body": "b"}, "rules": {"mail.address"}},
 	"send_email: other alphabet": {"tool": "send_email", "arguments": {"to": "а@example.com", "subject": "s", "body": "b"}, "rules": {"mail.address"}},
 	"replace_text: not mail": {"tool": "replace_text", "arguments": {"from": "a\nb", "to": "c\nd"}, "rules": set()},
+	"share_drive_file: shared with anybody": {"tool": "share_drive_file", "arguments": {"fileId": "1", "type": "anyone"}, "rules": {"mail.public"}},
+	"set_permissions: made public": {"tool": "set_permissions", "arguments": {"file": "a", "public": true}, "rules": {"mail.public"}},
+}
+
+test_mail_2[name] if {
+	some name, c in cases_2
+	found(c) == c.rules
+}
+
+cases_2 := {
+	"share_drive_file: shared with a colleague": {"tool": "share_drive_file", "arguments": {"fileId": "1", "type": "user", "emailAddress": "a@example.com"}, "rules": set()},
 }

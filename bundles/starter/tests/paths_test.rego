@@ -75,4 +75,7 @@ cases_3 := {
 	"f: JSON in JSON": {"tool": "f", "arguments": {"payload": "{\"inner\": \"{\\\"path\\\": \\\"../x\\\"}\"}"}, "rules": {"paths.traversal"}},
 	"f: JSON list": {"tool": "f", "arguments": {"files": "[\"a\", \"../b\"]"}, "rules": {"paths.traversal"}},
 	"read_file: editor settings read": {"tool": "read_file", "arguments": {"path": ".vscode/settings.json"}, "rules": set()},
+	"http_request: path of a URL": {"tool": "http_request", "arguments": {"method": "GET", "path": "/etc/x"}, "rules": set()},
+	"copy_file: place to copy to": {"tool": "copy_file", "arguments": {"from": "/srv/data/a", "to": "/opt/b"}, "rules": {"paths.root"}},
+	"open_sqlite: database file": {"tool": "open_sqlite", "arguments": {"database": "/opt/x.db"}, "rules": {"paths.root"}},
 }

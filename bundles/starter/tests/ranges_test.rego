@@ -45,4 +45,6 @@ test_ranges_2[name] if {
 
 cases_2 := {
 	"list: size of a page": {"tool": "list", "arguments": {"per_page": -1}, "rules": set()},
+	"search: negative count of a search": {"tool": "search", "arguments": {"query": "x", "count": -1}, "rules": {"ranges.negative"}},
+	"get_usage: days back": {"tool": "get_usage", "arguments": {"days": 90}, "rules": {"ranges.days"}},
 }

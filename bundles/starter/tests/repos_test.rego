@@ -30,4 +30,5 @@ cases_1 := {
 	"update_project: visibility": {"tool": "update_project", "arguments": {"project_id": "example-org/app", "visibility": "public"}, "rules": {"repos.public"}},
 	"edit_repo: made public, flag": {"tool": "edit_repo", "arguments": {"owner": "example-org", "repo": "app", "public": true}, "rules": {"repos.public"}},
 	"get_file_contents: read": {"tool": "get_file_contents", "arguments": {"owner": "other", "repo": "x", "path": "a"}, "rules": set()},
+	"create_comment: nested repository": {"tool": "create_comment", "arguments": {"repository": {"owner": "other", "name": "app"}, "body": "x"}, "rules": {"repos.outside"}},
 }

@@ -58,4 +58,9 @@ cases_2 := {
 	"fetch: scheme of nobody": {"tool": "fetch", "arguments": {"url": "foo://bar"}, "rules": {"urls.scheme"}},
 	"load: data URL": {"tool": "load", "arguments": {"source": "data:text/html,<script>"}, "rules": {"urls.scheme"}},
 	"fetch: encoded colon": {"tool": "fetch", "arguments": {"url": "http:2130706433"}, "rules": {"urls.host", "urls.private"}},
+	"connect: metadata service as a host": {"tool": "connect", "arguments": {"host": "169.254.169.254"}, "rules": {"urls.private"}},
+	"http_request: private host of a request": {"tool": "http_request", "arguments": {"host": "10.0.0.4"}, "rules": {"urls.private"}},
+	"ping: private host of a ping": {"tool": "ping", "arguments": {"host": "10.0.0.4"}, "rules": set()},
+	"http_request: hosts in a list": {"tool": "http_request", "arguments": {"hosts": ["a.example.com", "127.0.0.1"]}, "rules": {"urls.private"}},
+	"http_request: host of the settings as a host": {"tool": "http_request", "arguments": {"host": "localhost"}, "rules": set()},
 }
