@@ -78,7 +78,7 @@ var table = []mutant{
 	{"HTTP: any media type", "decorator/http.go", "len(types) != 1 || !isJSON(types[0])", "len(types) > 9 && !isJSON(types[0])", "./decorator", "TestHTTPHandlersRunOnlyForCallsThatAreLetThrough"},
 	{"HTTP: any content encoding", "decorator/http.go", "if len(r.Header.Values(\"Content-Encoding\")) > 0 {", "if false {", "./decorator", "TestHTTPHandlersRunOnlyForCallsThatAreLetThrough"},
 	{"HTTP: a query is passed on", "decorator/http.go", "if !t.o.Query && (", "if t.o.Query && (", "./decorator", "TestHTTPHandlersRunOnlyForCallsThatAreLetThrough"},
-	{"HTTP: a caller that isn't known is nobody", "decorator/http.go", "asked = newHopeless(ctx, err)", "asked = policy.WithCaller(ctx, policy.Caller{Subject: \"nobody\"})", "./decorator", "TestHTTPCallers"},
+	{"HTTP: a caller that isn't known is nobody", "decorator/http.go", "call.Unfaithful = err", "_ = err", "./decorator", "TestHTTPCallers"},
 	{"HTTP: other codes are fine", "decorator/http.go", "\tdefault:\n\t\treturn http.StatusServiceUnavailable\n", "\tdefault:\n\t\treturn http.StatusOK\n", "./decorator", "TestHTTPStatusOfEachCode"},
 	{"HTTP: a form parsed before stays", "decorator/http.go", "\tr.Form, r.PostForm, r.MultipartForm = nil, nil, nil\n", "", "./decorator", "TestHTTPBodyIsTheOnlyOne"},
 	// decorator: adapters and the proxy.
