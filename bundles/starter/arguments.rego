@@ -50,7 +50,7 @@ findings contains lib.finding("arguments.shell", e, "the value has shell syntax 
 
 # By kind, what is a command in disguise.
 syntax := {
-	"id": narrow, "table": narrow, "host": narrow,
+	"id": strict, "table": strict, "host": strict,
 	"path": concat("|", [strict, `[|<>]`]),
 	"ref": concat("", ["[;|&$`<>\"'\\\\\\x00-\\x1f]|", lib.runs_program]),
 	"label": concat("", [`["']\s*(;|&&?|\|\|?)|\$\([A-Za-z/]|`, lib.runs_command]),
@@ -60,9 +60,6 @@ syntax := {
 	"limit": strict, "page": strict, "amount": strict,
 	"data": never, "code": never, "sql": never, "cypher": never, "query": never, "pattern": never, "command": never,
 }
-
-# An ampersand between spaces is at home in the name of a file.
-narrow := concat("|", [strict, `\s&\s`])
 
 never := `^\b$`
 

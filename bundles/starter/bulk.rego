@@ -98,7 +98,7 @@ stores(word) if {
 }
 
 findings contains lib.about("bulk.filter", [], "this deletes many things and says nothing of which: give a filter, or call it as a dry run first") if {
-	deletes
+	count(lib.tool_words & (deleting - {"clear", "flush", "prune", "empty"})) > 0
 	plural
 	not dry_run
 	count(filters) == 0

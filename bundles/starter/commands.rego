@@ -75,7 +75,8 @@ substitution := "[<>]\\(|\\$\\([^()]*(\\(|$)" if {
 findings contains lib.finding("commands.hidden", s.entry, "which program the command runs is only known to the shell: write its name literally") if {
 	some s in lib.segments
 	s.shell
-	regex.match("[$`*?\\[{~]|^['\"\\\\]+$|^\\$'", regex.replace(s.raw[0], `^'[^']*'$`, ""))
+	not s.raw[0] in {"[", "[["}
+	regex.match("[$`*?\\[{]|^['\"\\\\]+$", regex.replace(s.raw[0], `^'[^']*'$`, ""))
 }
 
 findings contains lib.finding("commands.allow", s.entry, "the program is none of those in settings.commands.allow") if {
@@ -140,7 +141,7 @@ findings contains lib.finding("commands.option", e, "the command has an option t
 findings contains lib.finding("commands.destructive", s.entry, "the command deletes more than can be brought back: name exactly what shall go, or do it by hand") if {
 	some s in lib.segments
 	some line in lib.command_forms(s)
-	regex.match(lib.destructive, line)
+	lib.destroys(line)
 }
 
 findings contains lib.finding("commands.upload", s.entry, "the command sends a file to another machine") if {
@@ -152,7 +153,8 @@ findings contains lib.finding("commands.upload", s.entry, "the command sends a f
 findings contains lib.finding("commands.environment", l.entry, "the command sets a variable that makes programs load other code") if {
 	some l in lib.lines
 	some t in l.tokens
-	regex.match(lib.loading_variables, lib.bare(t))
+	regex.match(concat("|", [lib.loading_variables, `^PATH=[^$]*$`]), lib.bare(t))
+	not regex.match(lib.harmless_variables, lib.bare(t))
 }
 
 findings contains lib.about("commands.environment", array.concat(at, [name]), "the environment has a variable that makes programs load other code") if {
@@ -163,6 +165,7 @@ findings contains lib.about("commands.environment", array.concat(at, [name]), "t
 	some name, value in o
 	is_string(value)
 	regex.match(lib.loading_variables, concat("=", [name, value]))
+	not regex.match(lib.harmless_variables, concat("=", [name, value]))
 }
 
 findings contains lib.finding("commands.path", s.entry, "the command names a path that is the system's, or where keys and credentials are, or that is outside settings.paths.roots") if {

@@ -50,6 +50,7 @@ forbidden(p) if lib.steers(p)
 forbidden(p) if lib.goes_up(p)
 
 forbidden(p) if {
+	not regex.match(`^\$\{?(pwd|cwd|workspace)\}?(/|$)`, p.lower)
 	regex.match(`^(/|~/?.*|\$\{?\w+\}?.*|/(home|root|usr|var|opt|lib|lib64|bin|sbin|users|host|mnt|media|srv|tmp|private|volumes|library|applications)/?|/(home|users)/[^/]+/?|[a-z]:/?(users(/[^/]+)?/?)?)$`, p.lower)
 	not lib.within(p)
 }

@@ -48,5 +48,5 @@ changes if {
 changes if {
 	some s in lib.segments
 	some line in lib.command_forms(s)
-	regex.match(lib.destructive, line)
+	lib.destroys(line)
 }

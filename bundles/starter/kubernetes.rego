@@ -38,7 +38,7 @@ relevant if regex.match(` kind|resource|object|impersonate`, lib.name_text)
 
 relevant if count(lib.present & {"command", "argv", "code"}) > 0
 
-cluster_tool if count(lib.tool_words & {"kubectl", "kube", "k8s", "kubernetes", "pod", "pods", "helm", "openshift", "oc", "eks", "gke", "aks", "deployment", "configmap", "namespace", "manifest", "manifests", "cluster"}) > 0
+cluster_tool if count(lib.tool_words & {"kubectl", "kube", "k8s", "kubernetes", "pod", "pods", "helm", "openshift", "oc", "eks", "gke", "aks", "deployment", "configmap", "namespace", "manifest", "manifests"}) > 0
 
 cluster_tool if count(lib.tool_words & {"apply", "yaml"}) == 2
 
@@ -69,9 +69,13 @@ secret_kind := `^(secrets?|(.*,\s*)(secrets?)(,.*)?|secrets?\s*,.*|(v1/|core/v1/
 findings contains lib.finding("kubernetes.secrets", s.entry, "secrets are not an agent's to read or change") if {
 	some s in lib.segments
 	count(s.ran & {"kubectl", "oc"}) > 0
-	some w in s.words
+	some i, w in s.words
+	not names_something(i, s.words)
 	reads_secret(w)
 }
+
+# A namespace, label or container may be called so.
+names_something(i, words) if words[i - 1] in {"-n", "--namespace", "-l", "--selector", "-c", "--container", "--context"}
 
 reads_secret(w) if {
 	not regex.match(`^(v1/|secrets?/?$)`, w) == null # every word is looked at

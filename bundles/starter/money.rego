@@ -42,7 +42,7 @@ moves_money if {
 	count(lib.tool_words & {
 		"pay", "pays", "payment", "payments", "payout", "payouts", "transfer", "transfers", "refund", "refunds", "charge", "charges", "withdraw", "withdrawal",
 		"deposit", "wire", "remit", "remittance", "purchase", "buy", "sell", "donate", "tip", "checkout", "trade", "swap", "stake", "disburse", "topup",
-		"invoice", "credit", "credits", "fund", "funds", "loan", "billing", "subscription", "price", "wallet", "crypto", "token", "tokens", "order", "money", "cash", "usdc", "usdt", "btc", "eth", "sol", "coin", "coins", "salary", "bonus", "bill",
+		"invoice", "credit", "credits", "fund", "funds", "loan", "wallet", "crypto", "token", "tokens", "order", "money", "cash", "usdc", "usdt", "btc", "eth", "sol", "coin", "coins", "salary", "bonus", "bill",
 	}) > 0
 }
 
@@ -130,11 +130,20 @@ currency(value) if {
 	lower(value) in {lower(c) | some c in data.settings.money.currencies}
 }
 
-findings contains lib.about("money.target", [], "a refund names exactly one payment that it gives back") if {
+findings contains lib.about("money.target", [], "a refund names the payment that it gives back") if {
+	refunds
+	count(targets) == 0
+}
+
+findings contains lib.about("money.target", [], "a refund names one payment that it gives back, not two") if {
+	refunds
+	count(targets & {"charge", "payment", "payment_intent", "paymentintent", "transaction", "capture", "sale", "order"}) > 1
+}
+
+refunds if {
+	not lib.tool_reads
 	count(lib.tool_words & {"refund", "refunds", "chargeback"}) > 0
 	count(lib.tool_words & {"search", "history", "policy", "reason", "status"}) == 0
-	not lib.tool_reads
-	count(targets) != 1
 }
 
 # What a refund can name. The same thing by id and by number is one thing.

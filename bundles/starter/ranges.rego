@@ -72,6 +72,7 @@ findings contains lib.about("ranges.days", array.concat(at, [name]), "the range 
 
 findings contains lib.about("ranges.limit", at, "the limit is over settings.ranges.max_limit") if {
 	data.settings.ranges.max_limit > 0
+	not "path" in lib.present # lines of a file
 	some [at, n] in limits
 	n > data.settings.ranges.max_limit
 }
@@ -111,6 +112,7 @@ findings contains lib.about("ranges.inverted", array.concat(at, [name]), "the ra
 
 findings contains lib.about("ranges.days", array.concat(at, [name]), "the range is longer than settings.ranges.max_days") if {
 	data.settings.ranges.max_days > 0
+	count(lib.tool_words & {"git", "commit", "commits", "calendar", "event", "events", "meeting", "meetings", "issue", "issues", "pull", "pr", "freebusy"}) == 0
 	some [at, name, from, to] in ranges
 	to - from > data.settings.ranges.max_days * 86400
 }

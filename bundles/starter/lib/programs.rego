@@ -9,7 +9,7 @@ import rego.v2
 unsafe_options := {
 	"kubectl": kubernetes_options,
 	"oc": kubernetes_options,
-	"helm": (kubernetes_options | {"--kube-apiserver", "--kube-token", "--kube-as-user", "--kube-as-group", "--kube-ca-file", "--kube-insecure-skip-tls-verify", "--post-renderer"}),
+	"helm": ((kubernetes_options - {"-s"}) | {"--kube-apiserver", "--kube-token", "--kube-as-user", "--kube-as-group", "--kube-ca-file", "--kube-insecure-skip-tls-verify", "--post-renderer"}),
 	"git": {"--upload-pack", "--receive-pack", "--exec", "--exec-path", "--output", "--open-files-in-pager", "-O", "--ext-diff", "--config-env", "--template", "--extcmd"},
 	"aws": {"--endpoint-url", "--no-verify-ssl", "--ca-bundle"},
 	"gcloud": {"--impersonate-service-account", "--access-token-file", "--flags-file"},
@@ -95,6 +95,6 @@ denied_programs := {
 	"nc", "ncat", "netcat", "socat", "telnet", "useradd", "usermod", "userdel", "groupadd", "passwd", "chpasswd", "visudo", "adduser",
 	"crontab", "at", "batch", "insmod", "modprobe", "rmmod", "mount", "umount", "chroot", "nsenter", "unshare", "setcap", "capsh",
 	"launchctl", "schtasks", "reg", "regedit", "bcdedit", "vssadmin", "wbadmin", "cipher", "certutil", "bitsadmin", "takeown", "icacls",
-	"security", "secret-tool", "keyctl", "kexec", "sysctl", "eval", "ld.so", "gdb", "strace", "ptrace", "msfconsole", "hydra", "sqlmap",
+	"security", "secret-tool", "keyctl", "kexec", "sysctl", "eval", "ld.so", "msfconsole", "hydra", "sqlmap",
 	"format", "sc", "net", "wmic", "debugfs", "mkswap", "swapoff", "update-rc.d", "chkconfig", "auditctl", "setenforce",
 }

@@ -17,7 +17,11 @@ runs_shell if {
 }
 
 # The program that a tool runs by its name: its command line may leave it out.
-implied := {object.get({"k8s": "kubectl", "kube": "kubectl", "kubernetes": "kubectl"}, w, w) | some w in (tool_words & programs)}
+# What it executes in a container or pod is another one.
+implied := {object.get({"k8s": "kubectl", "kube": "kubectl", "kubernetes": "kubectl"}, w, w) |
+	not "exec" in tool_words
+	some w in (tool_words & programs)
+}
 
 programs := {
 	"adb", "ansible", "aws", "az", "bun", "cargo", "curl", "deno", "docker", "ffmpeg", "gcloud", "gh", "git", "glab",
@@ -150,12 +154,18 @@ segments := [{"entry": s.entry, "raw": s.raw, "shell": s.shell, "piped": s.piped
 program_name(w) := regex.replace(lower(regex.replace(w, `^.*[/\\]`, "")), `\.(exe|cmd|bat|ps1|com)$`, "")
 
 # ran are the programs of a segment: the one it names, the one that the tool's name
-# implies, and what a wrapper like sudo or xargs runs.
+# implies, and what a wrapper runs.
 ran(name, words) := {name} | implied if {
-	not name in wrappers
-} else := ({name} | implied) | {program_name(w) | some w in words}
+	not name in object.keys(wrappers)
+} else := ({name} | implied) | {program_name(w) | some w in array.slice(behind, 0, wrappers[name])} if {
+	name != "find"
+	behind := [w | some i, w in words; i > 0; regex.match(`^[A-Za-z./~][^=]*$`, w)]
+} else := ({name} | implied) | {program_name(words[j]) | some i, w in words; regex.match(`^-(exec|execdir|ok|okdir)$`, w); j := i + 1}
 
+# Programs that run another one, and how many words behind them may be it: some take a
+# word or two before.
 wrappers := {
-	"busybox", "builtin", "chroot", "command", "doas", "env", "exec", "find", "flock", "ionice", "nice", "nohup", "npx",
-	"parallel", "script", "setsid", "stdbuf", "strace", "su", "sudo", "time", "timeout", "unshare", "watch", "xargs",
+	"busybox": 1, "builtin": 1, "chroot": 2, "command": 1, "doas": 2, "env": 1, "exec": 1, "find": 0, "flock": 2, "ionice": 1, "nice": 1,
+	"nohup": 1, "parallel": 1, "script": 2, "setsid": 1, "stdbuf": 1, "strace": 2, "su": 3, "sudo": 2, "time": 1, "timeout": 1, "unshare": 2,
+	"watch": 1, "xargs": 1,
 }

@@ -102,8 +102,7 @@ unreadable_sql(text) if {
 		concat("|", [
 			`/\*M?!`, # MySQL runs the comment
 			`/\*[^*]*/\*`, # PostgreSQL nests comments
-			`\$\w*\$`, # PostgreSQL's other quotes
-			`(?i)\bu&['"]`, `\x00`,
+			`\x00`,
 			`\[[^\]']*'[^\]']*\]`, # a quote in brackets is part of a name in T-SQL
 		]),
 		text,
@@ -114,4 +113,10 @@ unreadable_sql(text) if {
 unreadable_sql(text) if {
 	some r in readings(text)
 	regex.match(`(^|[^'])'([^']|$)|(^|[^"])"([^"]|$)|\x60|/\*`, r)
+}
+
+# PostgreSQL's other quotes, and names in escapes.
+unreadable_sql(text) if {
+	some r in readings(text)
+	regex.match(`\$\w*\$|(^|[^\w$])u& ?(''|")`, r)
 }
