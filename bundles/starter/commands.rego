@@ -114,9 +114,16 @@ findings contains lib.finding("commands.inline", s.entry, "the command gives an 
 	some s in lib.segments
 	some name in s.ran
 	pattern := lib.inline_code[regex.replace(name, `[0-9.]+$`, "")]
-	some w in array.slice(s.words, 0, count(s.words))
-	w != s.words[0]
+	some i, w in s.words
+	i > 0
 	regex.match(pattern, w)
+	not belongs_to_script(array.slice(s.words, 1, i))
+}
+
+# Behind a script's name or a module's, options are the script's own.
+belongs_to_script(before) if {
+	some w in before
+	regex.match(`^-m|\.(py|js|mjs|cjs|ts|tsx|rb|pl|php|sh|bash|zsh|lua|r|jl)$`, w)
 }
 
 findings contains lib.finding("commands.inline", s.entry, "the command pipes a program into an interpreter: put it into a file that can be looked at") if {

@@ -81,6 +81,7 @@ recipients contains [e, lower(address)] if {
 	e.kind == "address"
 	receives(e)
 	some address in regex.find_n(`[^\s<>,;()\[\]{}]+@[^\s<>,;()\[\]{}"]*`, e.value, -1)
+	not regex.match(`^[0-9-]+@(s\.whatsapp\.net|c\.us|g\.us|lid|broadcast)$`, address)
 }
 
 receives(e) if regex.match(receiving, e.name)

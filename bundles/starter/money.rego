@@ -82,6 +82,13 @@ currency_names := {name | regex.match(`curr|ccy`, lib.name_text); some name, _ i
 findings contains lib.about("money.amount", at, "the amount is not a positive plain decimal number") if {
 	some [at, value] in amounts
 	not positive(value)
+	not free_of_charge(value)
+}
+
+# A price of nothing is one, where nothing is paid.
+free_of_charge(value) if {
+	not moves_money
+	value in {0, "0", "0.0", "0.00"}
 }
 
 positive(value) if {

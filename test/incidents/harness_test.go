@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -58,7 +59,9 @@ func starterGate(t testing.TB, settings string) *policy.Gate {
 	t.Helper()
 	rs, err := bundles.Load(context.Background(), bundles.Options{Bundles: []string{bundles.Starter}, SettingsFile: settings})
 	require.NoError(t, err)
-	g, err := policy.NewGate(policy.Options{})
+	// Steps decide. The clock is their backstop, which a machine busy with other tests
+	// must not reach.
+	g, err := policy.NewGate(policy.Options{Timeout: time.Minute})
 	require.NoError(t, err)
 	g.Use(rs)
 	return g

@@ -28,7 +28,7 @@ destructive := concat("|", [
 	`^(chmod|chown|chgrp)\s(.*\s)?-[a-z]*r[a-z]*\s.*\s(/|~)\s*$`, `^kill\s+-9\s+-1\b`, `^history\s+-c\b`, `^truncate\s`,
 	# git, whose subcommand comes first
 	`^git(\s+(-c\s+\S+|--?\S+))*\s+push\s(.*\s)?(-f|--force|--mirror|--delete|-d|--prune|\+\S+|:\S+)(\s|$)`, `^git(\s+(-c\s+\S+|--?\S+))*\s+reset\s(.*\s)?--hard\b`,
-	`^git(\s+(-c\s+\S+|--?\S+))*\s+clean\s(.*\s)?-[a-z]*f`, `^git(\s+(-c\s+\S+|--?\S+))*\s+(checkout|restore)\s(.*\s)?(\.|:/|\*)(\s|$)`,
+	`^git(\s+(-c\s+\S+|--?\S+))*\s+clean\s(.*\s)?-[a-z]*f`, `^git(\s+(-c\s+\S+|--?\S+))*\s+(checkout\s(.*\s)?|restore\s+((-s|--source)[ =]\S+\s+|(-w|--worktree|--)\s+)*)(\.|:/|\*)(\s|$)`,
 	`^git(\s+(-c\s+\S+|--?\S+))*\s+checkout\s(.*\s)?(-f|--force)(\s|$)`, `^git(\s+(-c\s+\S+|--?\S+))*\s+stash\s+(drop|clear)`, `^git(\s+(-c\s+\S+|--?\S+))*\s+(filter-branch|filter-repo)\b`,
 	`^git(\s+(-c\s+\S+|--?\S+))*\s+reflog\s+(expire|delete)`, `^git(\s+(-c\s+\S+|--?\S+))*\s+gc\s.*--prune=(now|all)`, `^git(\s+(-c\s+\S+|--?\S+))*\s+update-ref\s+-d`,
 	`^git(\s+(-c\s+\S+|--?\S+))*\s+branch\s(.*\s)?(-d|--delete)\s(.*\s)?(main|master|production|develop|release\S*)(\s|$)`, `^git(\s+(-c\s+\S+|--?\S+))*\s+config\s(.*\s)?(core\.(sshcommand|hookspath|fsmonitor|editor|pager)|alias\.|credential\.)`,

@@ -119,7 +119,7 @@ bare(w) := strings.replace_n({"'": "", `"`: "", `\`: ""}, w)
 # Assignments and reserved words stand before the program.
 strip_prefix(ws) := array.slice(ws, min({i | some i, w in ws; not before_program(w)} | {count(ws)}), count(ws))
 
-before_program(w) if regex.match(`^[A-Za-z_][A-Za-z0-9_]*\+?=|^#|^(!|\{|\}|if|then|elif|else|fi|while|until|do|done|time)$`, w)
+before_program(w) if regex.match(`^[A-Za-z_][A-Za-z0-9_]*\+?=|^#|^(!|\{|\}|if|then|elif|else|fi|while|until|do|done)$`, w)
 
 # Argument vectors: lists under a name like args, with the program from a member
 # beside it, and lists under a name like command.
@@ -165,7 +165,7 @@ ran(name, words) := {name} | implied if {
 # Programs that run another one, and how many words behind them may be it: some take a
 # word or two before.
 wrappers := {
-	"busybox": 1, "builtin": 1, "chroot": 2, "command": 1, "doas": 2, "env": 1, "exec": 1, "find": 0, "flock": 2, "ionice": 1, "nice": 1,
+	"busybox": 1, "builtin": 1, "chroot": 2, "command": 1, "doas": 2, "env": 1, "exec": 2, "find": 0, "flock": 2, "ionice": 1, "nice": 1,
 	"nohup": 1, "parallel": 1, "script": 2, "setsid": 1, "stdbuf": 1, "strace": 2, "su": 3, "sudo": 2, "time": 1, "timeout": 1, "unshare": 2,
 	"watch": 1, "xargs": 1,
 }

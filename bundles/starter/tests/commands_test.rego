@@ -80,6 +80,8 @@ cases_3 := {
 	"bash: home removed": {"tool": "bash", "arguments": {"command": "rm -rf tests/ ~/"}, "rules": {"commands.allow", "commands.destructive", "commands.path"}},
 	"bash: everything removed": {"tool": "bash", "arguments": {"command": "rm -rf /"}, "rules": {"commands.allow", "commands.destructive", "commands.path"}},
 	"shell: drive removed": {"tool": "shell", "arguments": {"command": "rmdir /s /q D:\\"}, "rules": {"commands.allow", "commands.destructive", "commands.path"}},
+	"bash: database reset": {"tool": "bash", "arguments": {"command": "npx prisma migrate reset --force"}, "rules": {"commands.allow", "commands.destructive"}},
+	"bash: database reset (2)": {"tool": "bash", "arguments": {"command": "npx supabase db reset"}, "rules": {"commands.allow", "commands.destructive"}},
 	"bash: history rewritten": {"tool": "bash", "arguments": {"command": "git push --force origin main"}, "rules": {"commands.destructive"}},
 	"bash: work thrown away": {"tool": "bash", "arguments": {"command": "git reset --hard HEAD~3"}, "rules": {"commands.destructive"}},
 	"bash: work thrown away (2)": {"tool": "bash", "arguments": {"command": "git clean -fdx"}, "rules": {"commands.destructive"}},
@@ -90,8 +92,6 @@ cases_3 := {
 	"start_process: separator in quotes": {"tool": "start_process", "arguments": {"command": "grep -n \"iptables; nft\" docs/a.md", "timeout_ms": 1000}, "rules": {"commands.allow"}},
 	"bash: program of the settings": {"tool": "bash", "arguments": {"command": "ls-all"}, "rules": {"commands.allow", "commands.program"}},
 	"run: variable in an object": {"tool": "run", "arguments": {"command": "git status", "env": {"LD_PRELOAD": "/x.so"}}, "rules": {"commands.environment"}},
-	"run: plain variable in an object": {"tool": "run", "arguments": {"command": "git status", "env": {"NODE_ENV": "test"}}, "rules": set()},
-	"run_commands: list of command lines": {"tool": "run_commands", "arguments": {"commands": ["git status", "sudo reboot now"]}, "rules": {"commands.allow", "commands.program"}},
 }
 
 test_commands_4[name] if {
@@ -100,6 +100,8 @@ test_commands_4[name] if {
 }
 
 cases_4 := {
+	"run: plain variable in an object": {"tool": "run", "arguments": {"command": "git status", "env": {"NODE_ENV": "test"}}, "rules": set()},
+	"run_commands: list of command lines": {"tool": "run_commands", "arguments": {"commands": ["git status", "sudo reboot now"]}, "rules": {"commands.allow", "commands.program"}},
 	"bash: script in a shell tool": {"tool": "bash", "arguments": {"script": "cat a; sudo id"}, "rules": {"commands.allow", "commands.operators", "commands.program"}},
 	"browser_run: script elsewhere": {"tool": "browser_run", "arguments": {"script": "a; b && c"}, "rules": set()},
 	"create_service: start of a server": {"tool": "create_service", "arguments": {"startCommand": "npm ci && npm start"}, "rules": set()},
@@ -107,6 +109,11 @@ cases_4 := {
 	"bash: copy to another machine": {"tool": "bash", "arguments": {"command": "scp a user@host.example:/x"}, "rules": {"commands.allow", "commands.upload"}},
 	"bash: file system destroyed": {"tool": "bash", "arguments": {"command": "mkfs.ext4 x"}, "rules": {"commands.allow", "commands.program"}},
 	"bash: here-document for an interpreter": {"tool": "bash", "arguments": {"command": "python3 <<EOF\nprint(1)\nEOF"}, "rules": {"commands.allow", "commands.inline", "commands.operators"}},
+	"bash: database reset (3)": {"tool": "bash", "arguments": {"command": "npx prisma migrate reset --force"}, "rules": {"commands.allow", "commands.destructive"}},
+	"bash: message about a reset": {"tool": "bash", "arguments": {"command": "git commit -m 'db: reset'"}, "rules": set()},
+	"bash: option of a script": {"tool": "bash", "arguments": {"command": "python3 a.py -c x"}, "rules": {"commands.allow"}},
+	"bash: program behind find": {"tool": "bash", "arguments": {"command": "find . -exec iptables {} +"}, "rules": {"commands.allow", "commands.program"}},
+	"bash: harmless pager": {"tool": "bash", "arguments": {"command": "GIT_PAGER=cat git log"}, "rules": set()},
 	"bash: comment": {"tool": "bash", "arguments": {"command": "# list\nls"}, "rules": {"commands.operators"}},
 	"git_cmd: cut short option": {"tool": "git_cmd", "arguments": {"args": ["fetch", "--upload-pa=id"]}, "rules": {"commands.option"}},
 	"kubectl_generic: option turned off": {"tool": "kubectl_generic", "arguments": {"command": "get", "flags": {"insecure-skip-tls-verify": false}}, "rules": set()},

@@ -25,7 +25,7 @@ cases_1 := {
 	"docker_run: capability": {"tool": "docker_run", "arguments": {"image": "a", "cap_add": ["SYS_ADMIN"]}, "rules": {"containers.privileged"}},
 	"docker_run: profile off": {"tool": "docker_run", "arguments": {"image": "a", "security_opt": ["seccomp=unconfined"]}, "rules": {"containers.privileged"}},
 	"docker_run: device": {"tool": "docker_run", "arguments": {"image": "a", "devices": ["/dev/kmsg"]}, "rules": {"containers.privileged"}},
-	"docker_run: outside the roots": {"tool": "docker_run", "arguments": {"image": "a", "volumes": ["/work/x:/x"]}, "rules": {"containers.mount"}},
+	"docker_run: outside the roots": {"tool": "docker_run", "arguments": {"image": "a", "volumes": ["/projects/x:/x"]}, "rules": {"containers.mount"}},
 	"docker_run: agent settings": {"tool": "docker_run", "arguments": {"image": "a", "volumes": ["/srv/data/.claude:/x"]}, "rules": {"containers.mount"}},
 	"docker_run: dot segments": {"tool": "docker_run", "arguments": {"image": "a", "volumes": ["./../x:/x"]}, "rules": {"containers.mount"}},
 	"bash: mount option": {"tool": "bash", "arguments": {"command": "docker run --mount type=bind,source=/etc,target=/x a"}, "rules": {"containers.mount"}},

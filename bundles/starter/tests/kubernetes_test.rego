@@ -31,11 +31,11 @@ cases_1 := {
 	"list_k8s_resources: secret in a name": {"tool": "list_k8s_resources", "arguments": {"kind": "ConfigMap", "name": "secret-config"}, "rules": set()},
 	"kubectl: secret in a namespace": {"tool": "kubectl", "arguments": {"command": "get pods -n secrets-demo"}, "rules": set()},
 	"manage_resource: another kind": {"tool": "manage_resource", "arguments": {"kind": "SecretStoreFront", "operation": "read"}, "rules": set()},
+	"kubectl: namespace called so": {"tool": "kubectl", "arguments": {"command": "get pods -n secrets"}, "rules": set()},
 	"http: impersonation header": {"tool": "http", "arguments": {"headers": {"Impersonate-User": "admin"}}, "rules": {"kubernetes.target"}},
 	"k8s_port_forward: open port": {"tool": "k8s_port_forward", "arguments": {"pod": "a", "address": "0.0.0.0"}, "rules": {"kubernetes.exposed"}},
 	"kubectl: token of a service account": {"tool": "kubectl", "arguments": {"command": "create token default"}, "rules": {"kubernetes.secrets"}},
 	"k8s_manage: verb in an argument": {"tool": "k8s_manage", "arguments": {"operation": "delete", "kind": "Node", "name": "a"}, "rules": {"kubernetes.delete"}},
-	"k8s_list: a list of kinds": {"tool": "k8s_list", "arguments": {"kinds": ["Pod", "Secret"]}, "rules": {"kubernetes.secrets"}},
 }
 
 test_kubernetes_2[name] if {
@@ -44,6 +44,7 @@ test_kubernetes_2[name] if {
 }
 
 cases_2 := {
+	"k8s_list: a list of kinds": {"tool": "k8s_list", "arguments": {"kinds": ["Pod", "Secret"]}, "rules": {"kubernetes.secrets"}},
 	"k8s_delete: all in one": {"tool": "k8s_delete", "arguments": {"resourceType": "pods", "all": "true"}, "rules": {"kubernetes.delete"}},
 	"apply_yaml: YAML applied": {"tool": "apply_yaml", "arguments": {"yaml": "hostNetwork: true"}, "rules": {"kubernetes.privileged"}},
 }

@@ -35,7 +35,7 @@ cases_1 := {
 	"create_transfer: a string": {"tool": "create_transfer", "arguments": {"amount": "0.05", "currency": "eur", "to": "agent-2"}, "rules": set()},
 	"scroll: not money": {"tool": "scroll", "arguments": {"amount": -3}, "rules": set()},
 	"create_refund: one target": {"tool": "create_refund", "arguments": {"charge": "ch_1", "amount": 5}, "rules": set()},
-	"wire: allowed account": {"tool": "wire", "arguments": {"iban": "DE89370400440532013000", "amount": 5, "currency": "eur"}, "rules": set()},
+	"create_price: price of nothing": {"tool": "create_price", "arguments": {"unit_amount": 0, "currency": "usd"}, "rules": set()},
 }
 
 test_money_2[name] if {
@@ -44,6 +44,7 @@ test_money_2[name] if {
 }
 
 cases_2 := {
+	"wire: allowed account": {"tool": "wire", "arguments": {"iban": "DE89370400440532013000", "amount": 5, "currency": "eur"}, "rules": set()},
 	"post_entry: amount beside a currency": {"tool": "post_entry", "arguments": {"amount": -5, "currency": "usd"}, "rules": {"money.amount"}},
 	"pay: leading zeros": {"tool": "pay", "arguments": {"to": "a", "amount": "000000000050001"}, "rules": {"money.limit"}},
 	"exchange_pay: currencies": {"tool": "exchange_pay", "arguments": {"amount": 5, "currencies": ["usd", "xxx"]}, "rules": {"money.currency"}},
