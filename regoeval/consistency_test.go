@@ -31,9 +31,15 @@ limit := data.settings.limit + %[1]d
 
 deny contains "not a number" if not is_number(object.get(input.arguments, "n", 0))
 
+deny contains "mapped" if {
+	some k, v in data.settings.map
+	k == input.arguments.p
+	v != "yes"
+}
+
 deny contains $"listed in {data.settings.generation}" if input.arguments.p in data.settings.list
 `, n),
-		"data.json": fmt.Sprintf(`{"settings":{"generation":%d,"limit":%d,"list":["g%d"]}}`, n, 100-n, n),
+		"data.json": fmt.Sprintf(`{"settings":{"generation":%d,"limit":%d,"list":["g%d"],"map":{"z":"yes","b":"yes","none":"yes","a":{"y":1,"x":2}}}}`, n, 100-n, n),
 		".manifest": fmt.Sprintf(`{"revision":"g%d"}`, n),
 	}, regoeval.Source{}, regoeval.Options{})
 	require.NoError(t, err)

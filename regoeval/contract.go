@@ -20,7 +20,7 @@ type loader struct {
 
 // checkContract checks every package that decides, and prepares its queries.
 func (l loader) checkContract(fs *findings, g gathered) {
-	checkToolsData(fs, g.data)
+	checkToolsData(fs, g.data, g.toolsDataAt)
 	for _, m := range g.modules {
 		checkAnnotations(fs, m)
 	}
@@ -231,7 +231,7 @@ func checkAnnotations(fs *findings, m *ast.Module) {
 }
 
 // checkToolsData refuses data that could stand in for a rule.
-func checkToolsData(fs *findings, data map[string]any) {
+func checkToolsData(fs *findings, data map[string]any, at *ast.Location) {
 	fix := "keep data out of data.tools; settings belong below data.settings"
 	tools, ok := data["tools"]
 	if !ok {
@@ -239,18 +239,18 @@ func checkToolsData(fs *findings, data map[string]any) {
 	}
 	byName, ok := tools.(map[string]any)
 	if !ok {
-		fs.add(idDataDeny, nil, fix, "data.tools is a value: nothing but packages may be there")
+		fs.add(idDataDeny, at, fix, "data.tools is a value: nothing but packages may be there")
 		return
 	}
 	for name, v := range byName {
 		below, ok := v.(map[string]any)
 		if !ok {
-			fs.add(idDataDeny, nil, fix, "data.tools[%q] is a value: it would stand in for the package of that tool", name)
+			fs.add(idDataDeny, at, fix, "data.tools[%q] is a value: it would stand in for the package of that tool", name)
 			continue
 		}
 		for _, rule := range []string{"deny", "warn"} {
 			if _, supplied := below[rule]; supplied {
-				fs.add(idDataDeny, nil, fix, "data supplies data.tools[%q].%s: only rules may", name, rule)
+				fs.add(idDataDeny, at, fix, "data supplies data.tools[%q].%s: only rules may", name, rule)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package regoeval
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -122,6 +123,10 @@ func inputFix(m member) string {
 	return "it has " + strings.Join(sorted(names), ", ")
 }
 
+// neverEmpty are members of the input document that are known of every call: asking
+// for them is idle, and no mistake.
+var neverEmpty = []string{"input", "input.arguments", "input.tool", "input.tool.name", "input.caller", "input.call", "input.call.time"}
+
 // truth refuses to ask whether something is there that always is: what isn't known
 // of a caller is null, and null counts as true.
 func (r *reads) truth(f *flow, e *ast.Expr, loc *ast.Location) {
@@ -130,7 +135,7 @@ func (r *reads) truth(f *flow, e *ast.Expr, loc *ast.Location) {
 		return
 	}
 	ref := f.placeOf(t)
-	if ref == nil || !ref.HasPrefix(ast.InputRootRef) || r.shadowed(ref) || !inEnvelope(ref) {
+	if ref == nil || !ref.HasPrefix(ast.InputRootRef) || r.shadowed(ref) || !inEnvelope(ref) || slices.Contains(neverEmpty, ref.String()) {
 		return
 	}
 	r.fs.add(idAlwaysTrue, loc, fmt.Sprintf("compare it: %s == null, or count(%s) == 0 for lists and objects", ref, ref),

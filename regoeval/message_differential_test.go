@@ -48,6 +48,7 @@ var messageBodies = []string{
 	`some k, v in input.arguments; k == "n"`, `some r in reasons; r == "large"`, `m := input.arguments.mode; input.arguments.n > 3`,
 	`{"mode": m} := input.arguments; input.arguments.n > 3`, `[p, q] := input.arguments.pair; input.arguments.n > 3`, `walk(input.arguments, [path, value]); value == "a"`,
 	`data.settings.texts[input.arguments.mode]`, `some mode, text in data.settings.texts; mode == input.arguments.mode`, `check(input.arguments)`, `some f in input.arguments.l; check(f)`,
+	`args := input.arguments with input.arguments as {"mode": "a", "n": 1}; args.mode == "a"`,
 }
 
 var messageTerms = []string{

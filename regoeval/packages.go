@@ -37,22 +37,22 @@ func (r *Ruleset) addPackages(g gathered, s Source, fs *findings) {
 	for _, text := range common {
 		ref, err := packageRef(text)
 		if err != nil {
-			fs.add(idManifest, nil, "correct the list of common packages", "common: %s", err)
+			fs.add(idManifest, g.named[text], "correct the list of common packages", "common: %s", err)
 			continue
 		}
 		wanted[ref.String()] = true
-		if e := r.named(ref, fs); e != nil && !slices.Contains(r.common, e) {
+		if e := r.named(ref, g.named[text], fs); e != nil && !slices.Contains(r.common, e) {
 			r.common = append(r.common, e)
 		}
 	}
 	for _, m := range slices.Concat(g.metadata.Map, s.Map) {
 		cm, err := compileMapping(m)
 		if err != nil {
-			fs.add(idManifest, nil, "correct the mapping", "map: %s", err)
+			fs.add(idManifest, g.named[m.Package], "correct the mapping", "map: %s", err)
 			continue
 		}
 		wanted[cm.ref.String()] = true
-		if e := r.named(cm.ref, fs); e != nil {
+		if e := r.named(cm.ref, g.named[m.Package], fs); e != nil {
 			r.mappings = append(r.mappings, mapped{cm, e})
 		}
 	}
@@ -60,7 +60,7 @@ func (r *Ruleset) addPackages(g gathered, s Source, fs *findings) {
 		r.addOwn(m.Package, wanted, fs)
 	}
 	if len(r.packages) == 0 && len(*fs) == 0 {
-		fs.add(idNoRules, nil, `write package tools["NAME"] with a deny set, or name common packages in .manifest`, "no package in the bundle decides anything")
+		fs.add(idNoRules, g.bundleAt, `write package tools["NAME"] with a deny set, or name common packages in .manifest`, "no package in the bundle decides anything")
 	}
 }
 
@@ -103,13 +103,13 @@ func joined(path ast.Ref) string {
 }
 
 // named returns the entry of a package that somebody named; it must exist.
-func (r *Ruleset) named(ref ast.Ref, fs *findings) *entry {
+func (r *Ruleset) named(ref ast.Ref, by *ast.Location, fs *findings) *entry {
 	for _, m := range r.compiler.Modules {
 		if m.Package.Path.Equal(ref) {
 			return r.entry(ref, m.Package.Location)
 		}
 	}
-	fs.add(idPackage, nil, "add the package to the bundle or remove its name", "package %s does not exist", packageText(ref))
+	fs.add(idPackage, by, "add the package to the bundle or remove its name", "package %s does not exist", packageText(ref))
 	return nil
 }
 

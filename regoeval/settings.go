@@ -10,6 +10,7 @@ import (
 // A settingsCheck is a rule that says what is wrong with data.settings.
 type settingsCheck struct {
 	rule string
+	at   *ast.Location // the manifest that names it
 	// others are the settings that other bundles bring along: no business of this one.
 	others map[string]bool
 }
@@ -35,11 +36,11 @@ func (r *Ruleset) checkSettings(ctx context.Context, c settingsCheck, data map[s
 	fix := "correct the setting, in the bundle's data.json or in the file given with --settings"
 	ref, err := packageRef(c.rule)
 	if err != nil {
-		fs.add(idManifest, nil, "correct settings_check in .manifest", "settings_check: %s", err)
+		fs.add(idManifest, c.at, "correct settings_check in .manifest", "settings_check: %s", err)
 		return
 	}
 	if rules := r.compiler.GetRulesExact(ref); len(rules) == 0 || notPartialSet(rules[0]) != "" {
-		fs.add(idManifest, nil, "correct settings_check in .manifest", "settings_check: there is no partial set %s", c.rule)
+		fs.add(idManifest, c.at, "correct settings_check in .manifest", "settings_check: there is no partial set %s", c.rule)
 		return
 	}
 	v := ast.Var("settings@check")

@@ -104,7 +104,7 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 func (r *Ruleset) compile(ctx context.Context, g gathered, fs *findings) (*negations, error) {
 	caps, err := capabilities(g.metadata.Builtins)
 	if err != nil {
-		fs.add(idManifest, nil, "correct metadata.regogate.builtins in .manifest", "builtins: %s", err)
+		fs.add(idManifest, g.builtinsAt, "correct metadata.regogate.builtins in .manifest", "builtins: %s", err)
 		return nil, fs.err()
 	}
 	found := &negations{}

@@ -37,12 +37,17 @@ type gathered struct {
 	modules  map[string]*ast.Module
 	data     map[string]any
 	metadata metadata
+	// named says which manifest names a package; the configuration is in none.
+	named map[string]*ast.Location
+	// builtinsAt is the manifest that asks for built-ins, toolsDataAt the bundle that
+	// supplies data below tools, and bundleAt the bundle when there is but one.
+	builtinsAt, toolsDataAt, bundleAt *ast.Location
 }
 
 // gather merges the bundles of s. Test packages are left out: what only opa test
 // runs has no part in a decision.
 func gather(s Source, fs *findings) gathered {
-	g := gathered{modules: map[string]*ast.Module{}, data: map[string]any{}}
+	g := gathered{modules: map[string]*ast.Module{}, data: map[string]any{}, named: map[string]*ast.Location{}}
 	var revisions []string
 	for i, b := range s.Bundles {
 		manifest := b.Name + "/.manifest"
@@ -55,11 +60,13 @@ func gather(s Source, fs *findings) gathered {
 		if err != nil {
 			fs.add(idManifest, loc, "see docs/guides/bundles.md for what metadata.regogate may hold", "%s", err)
 		}
-		g.metadata.Common = append(g.metadata.Common, md.Common...)
-		g.metadata.Map = append(g.metadata.Map, md.Map...)
-		g.metadata.Builtins = append(g.metadata.Builtins, md.Builtins...)
+		g.addMetadata(md, loc)
 		if md.SettingsCheck != "" {
-			g.metadata.SettingsChecks = append(g.metadata.SettingsChecks, settingsCheck{md.SettingsCheck, settingsOfOthers(s.Bundles, i)})
+			g.metadata.SettingsChecks = append(g.metadata.SettingsChecks, settingsCheck{md.SettingsCheck, loc, settingsOfOthers(s.Bundles, i)})
+		}
+		g.bundleAt = &ast.Location{File: b.Name}
+		if _, ok := b.Bundle.Data["tools"]; ok {
+			g.toolsDataAt = g.bundleAt
 		}
 		revisions = append(revisions, revisionOf(b.Bundle))
 		for _, other := range s.Bundles[:i] {
@@ -70,6 +77,9 @@ func gather(s Source, fs *findings) gathered {
 			fs.add(idRoots, loc, "give each bundle its own roots", "%s", err)
 		}
 	}
+	if len(s.Bundles) > 1 {
+		g.bundleAt = nil
+	}
 	if s.Settings != nil {
 		overlaySettings(g.data, s.Settings, fs)
 	}
@@ -78,6 +88,22 @@ func gather(s Source, fs *findings) gathered {
 		g.revision += "+settings." + s.SettingsDigest
 	}
 	return g
+}
+
+// addMetadata adds what one manifest says, and remembers that it was that one.
+func (g *gathered) addMetadata(md metadata, loc *ast.Location) {
+	g.metadata.Common = append(g.metadata.Common, md.Common...)
+	g.metadata.Map = append(g.metadata.Map, md.Map...)
+	g.metadata.Builtins = append(g.metadata.Builtins, md.Builtins...)
+	for _, c := range md.Common {
+		g.named[c.Package] = loc
+	}
+	for _, m := range md.Map {
+		g.named[m.Package] = loc
+	}
+	if len(md.Builtins) > 0 {
+		g.builtinsAt = loc
+	}
 }
 
 // revisionOf is the manifest's revision, or a digest of the content when there is none.

@@ -17,8 +17,9 @@
 # https://github.com/wonderwhy-er/DesktopCommanderMCP/issues/423 and /555 (deny list
 # evaded by path, substitution, quotes, expansion), GHSA-6mx4-4h42-r8vh (--server),
 # https://github.com/blazickjp/shell-mcp-server/issues/6 (only cwd checked),
-# CVE-2025-66032 (options of harmless programs), https://github.com/awslabs/mcp/pull/1390 (file://
-# read), https://github.com/anthropics/claude-code/issues/10077 (home deleted).
+# CVE-2025-66032 (options of harmless programs),
+# https://github.com/awslabs/mcp/pull/1390 (file:// read),
+# https://github.com/anthropics/claude-code/issues/10077 (home deleted).
 package starter.commands
 
 import data.starter.lib

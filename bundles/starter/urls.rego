@@ -13,8 +13,8 @@
 # service), https://github.com/egoist/fetch-mcp/issues/3 (loopback),
 # https://github.com/jae-jae/fetcher-mcp/issues/37 (second URL of a list),
 # https://github.com/merajmehrabi/puppeteer-mcp-server/issues/22 (intranet by browser),
-# https://github.com/microsoft/playwright-mcp/issues/1205 (file:), https://github.com/awslabs/mcp/pull/1390
-# (file:// in a command), CVE-2026-11720 (dot segments leave the configured path).
+# https://github.com/microsoft/playwright-mcp/issues/1205 (file:),
+# https://github.com/awslabs/mcp/pull/1390 (file:// in a command), CVE-2026-11720 (dot segments leave the configured path).
 package starter.urls
 
 import data.starter.lib
