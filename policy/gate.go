@@ -42,6 +42,9 @@ func NewGate(o Options) (*Gate, error) {
 // against a Gate before there is a policy.
 func NewNoopGate() *Gate { return &Gate{noop: true} }
 
+// Noop reports whether g was made by [NewNoopGate].
+func (g *Gate) Noop() bool { return g != nil && g.noop }
+
 // Use puts rs in force with one pointer swap. Calls being decided keep the ruleset
 // that they began with. nil takes the ruleset away: every call is not_ready.
 func (g *Gate) Use(rs Ruleset) {
