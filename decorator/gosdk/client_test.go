@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/regogate/regogate/decorator/gosdk"
+	"github.com/regogate/regogate/decorator/internal/adaptertest"
 	"github.com/regogate/regogate/policy"
 )
 
@@ -91,22 +92,22 @@ func TestAClientSendsOnlyWhatIsLetThrough(t *testing.T) {
 			server.AddTool(tool("stray", openSchema), s.handle)
 			server.AddTool(withOut("sized"), s.handle)
 			count := new(counted).on(server)
-			g := newGate(t, policy.Options{Recorder: &log}, denyShadow, "read", "broken", "large", "sized")
+			g := adaptertest.NewGate(t, policy.Options{Recorder: &log}, adaptertest.DenyShadow, "read", "broken", "large", "sized")
 			cs := l.connect(t, server, gatedClient(t, g, gosdk.ClientOptions{Server: "remote"}, nil))
 			for _, tt := range tests {
 				t.Run(tt.name, func(t *testing.T) {
-					s.take()
-					log.take()
+					s.Take()
+					log.Take()
 					count.take("tools/call")
 					r, err := cs.CallTool(context.Background(), &mcp.CallToolParams{Name: tt.tool, Arguments: tt.arguments})
 					require.NoError(t, err)
-					records := log.take()
+					records := log.Take()
 					require.Len(t, records, 1)
 					require.Equal(t, tt.want, records[0].Decision.Code())
 					require.Equal(t, "remote", records[0].Decision.Server)
 					if tt.want == "" {
 						require.False(t, r.IsError)
-						require.Equal(t, []string{tt.got}, s.take())
+						require.Equal(t, []string{tt.got}, s.Take())
 						require.JSONEq(t, tt.got, string(records[0].Input.Arguments().Raw()))
 						return
 					}
@@ -148,17 +149,17 @@ func TestArgumentsAreEncodedOnce(t *testing.T) {
 	var s spy
 	server := newServer(nil)
 	server.AddTool(tool("read", pathSchema), s.handle)
-	cs := inMemory(modern)(t, server, gatedClient(t, newGate(t, policy.Options{}, denyShadow), gosdk.ClientOptions{}, nil))
+	cs := inMemory(modern)(t, server, gatedClient(t, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.ClientOptions{}, nil))
 	p := &mcp.CallToolParams{Name: "read", Arguments: fickle{new(atomic.Int64)}}
 	_, err := cs.CallTool(context.Background(), p)
 	require.NoError(t, err)
-	require.Equal(t, []string{`{"path":"/tmp/a"}`}, s.take())
+	require.Equal(t, []string{`{"path":"/tmp/a"}`}, s.Take())
 	require.IsType(t, fickle{}, p.Arguments, "the application's own params stay as they are")
 	for _, bad := range []badly{{false}, {true}} {
 		_, err = cs.CallTool(context.Background(), &mcp.CallToolParams{Name: "read", Arguments: bad})
 		require.ErrorContains(t, err, "can't be encoded")
 	}
-	require.Empty(t, s.take())
+	require.Empty(t, s.Take())
 }
 
 func TestAClientLearnsToolsWhenItHasTo(t *testing.T) {
@@ -171,7 +172,7 @@ func TestAClientLearnsToolsWhenItHasTo(t *testing.T) {
 			server.AddTool(tool("b", openSchema), s.handle)
 			count := new(counted).on(server)
 			co := &mcp.ClientOptions{ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed.Add(1) }}
-			cs := inMemory(version)(t, server, gatedClient(t, newGate(t, policy.Options{}, denyShadow), gosdk.ClientOptions{}, co))
+			cs := inMemory(version)(t, server, gatedClient(t, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.ClientOptions{}, co))
 			for range 3 {
 				for _, name := range []string{"a", "b"} {
 					_, err := call(t, cs, name, `{}`)
@@ -186,13 +187,13 @@ func TestAClientLearnsToolsWhenItHasTo(t *testing.T) {
 			_, err = call(t, cs, "c", `{}`) // before or after the notification
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return changed.Load() == 1 }, 5*time.Second, time.Millisecond)
-			s.take()
+			s.Take()
 			server.AddTool(tool("a", pathSchema), s.handle) // now with another schema
 			require.Eventually(t, func() bool { return changed.Load() == 2 }, 5*time.Second, time.Millisecond)
 			r, err := call(t, cs, "a", `{}`)
 			require.NoError(t, err)
 			require.Equal(t, policy.SchemaViolation, codeOf(t, r))
-			require.Empty(t, s.take())
+			require.Empty(t, s.Take())
 		})
 	}
 }
@@ -202,7 +203,7 @@ func TestAListOfTheStatelessEraExpires(t *testing.T) {
 	server := newServer(&mcp.ServerOptions{SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.TTLMs = 1 }})
 	server.AddTool(tool("a", openSchema), (&spy{}).handle)
 	count := new(counted).on(server)
-	g := newGate(t, policy.Options{}, denyShadow)
+	g := adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow)
 	client := newClient(nil)
 	expire := gosdk.GateAndExpire(client, g)
 	cs := inMemory(modern)(t, server, client)
@@ -233,11 +234,11 @@ func TestAServerThatCanNotBeAskedRefuses(t *testing.T) {
 	})
 	var reported []error
 	o := gosdk.ClientOptions{Report: func(err error) { reported = append(reported, err) }}
-	cs := inMemory(legacy)(t, server, gatedClient(t, newGate(t, policy.Options{}, denyShadow), o, nil))
+	cs := inMemory(legacy)(t, server, gatedClient(t, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), o, nil))
 	r, err := call(t, cs, "read", `{}`)
 	require.NoError(t, err)
 	require.Equal(t, policy.NotReady, codeOf(t, r))
-	require.Empty(t, s.take())
+	require.Empty(t, s.Take())
 	require.Len(t, reported, 1)
 	require.ErrorContains(t, reported[0], "can't be listed")
 	broken.Store(false)
@@ -259,7 +260,7 @@ func TestWaitingForTheListEndsWithTheCall(t *testing.T) {
 			return next(ctx, method, req)
 		}
 	})
-	cs := inMemory(legacy)(t, server, gatedClient(t, newGate(t, policy.Options{}, denyShadow), gosdk.ClientOptions{}, nil))
+	cs := inMemory(legacy)(t, server, gatedClient(t, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.ClientOptions{}, nil))
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		r, err := call(t, cs, "read", `{}`)
@@ -284,7 +285,7 @@ func TestAClientsRetriesAreDecidedAnew(t *testing.T) {
 				var seen, runs []string
 				server := newServer(nil)
 				server.AddTool(tool("send", openSchema), asking(&runs, &mu))
-				g := newGate(t, policy.Options{}, declining(&seen, &mu))
+				g := adaptertest.NewGate(t, policy.Options{}, declining(&seen, &mu))
 				cs := l.connect(t, server, gatedClient(t, g, gosdk.ClientOptions{}, elicit(action)))
 				p := &mcp.CallToolParams{Name: "send", Arguments: map[string]any{}}
 				if l.name == "HTTP, older client of a stateless server" {
@@ -323,7 +324,7 @@ func TestEveryKindOfInputIsAnswered(t *testing.T) {
 	co.CreateMessageHandler = func(_ context.Context, req *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 		return &mcp.CreateMessageResult{Model: req.Params.Messages[0].Content.(*mcp.TextContent).Text, Role: "assistant", Content: &mcp.TextContent{Text: "x"}}, nil
 	}
-	client := gatedClient(t, newGate(t, policy.Options{}, denyShadow), gosdk.ClientOptions{}, co)
+	client := gatedClient(t, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.ClientOptions{}, co)
 	client.AddRoots(&mcp.Root{URI: "file:///a"})
 	cs := inMemory(modern)(t, server, client)
 	r, err := call(t, cs, "ask", `{}`)
@@ -340,7 +341,7 @@ func TestRetriesAreBounded(t *testing.T) {
 				runs.Add(1)
 				return &mcp.CallToolResult{InputRequests: requests}, nil
 			})
-			cs := inMemory(modern)(t, server, gatedClient(t, newGate(t, policy.Options{}, denyShadow), gosdk.ClientOptions{}, elicit("accept")))
+			cs := inMemory(modern)(t, server, gatedClient(t, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.ClientOptions{}, elicit("accept")))
 			_, err := call(t, cs, "ask", `{}`)
 			require.Error(t, err)
 			require.EqualValues(t, map[string]int{"asks for ever": 10, "always busy": 3}[name], runs.Load())
@@ -354,7 +355,7 @@ func TestAnApplicationMayAnswerItself(t *testing.T) {
 	server := newServer(nil)
 	server.AddTool(tool("send", openSchema), asking(&runs, &mu))
 	co := &mcp.ClientOptions{MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}}
-	g := newGate(t, policy.Options{}, declining(&seen, &mu))
+	g := adaptertest.NewGate(t, policy.Options{}, declining(&seen, &mu))
 	cs := inMemory(modern)(t, server, gatedClient(t, g, gosdk.ClientOptions{ManualRoundTrips: true}, co))
 	r, err := call(t, cs, "send", `{}`)
 	require.NoError(t, err)
@@ -368,7 +369,7 @@ func TestAnApplicationMayAnswerItself(t *testing.T) {
 
 func TestOneClientOfSeveralServers(t *testing.T) {
 	var who atomic.Value
-	g := newGate(t, policy.Options{}, func(_ context.Context, in policy.Input) ([]policy.Refusal, error) {
+	g := adaptertest.NewGate(t, policy.Options{}, func(_ context.Context, in policy.Input) ([]policy.Refusal, error) {
 		who.Store(in.Tool().Server + " " + in.Caller().Subject)
 		return nil, nil
 	})
@@ -401,19 +402,19 @@ func TestArgumentsInHeadersStillFit(t *testing.T) {
 	var s spy
 	server := newServer(nil)
 	server.AddTool(tool("read", `{"type":"object","properties":{"path":{"type":"string","x-mcp-header":"Path"}}}`), s.handle)
-	require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, denyShadow), gosdk.Options{}))
-	cs := overHTTP(modern, &mcp.StreamableHTTPOptions{Stateless: true})(t, server, gatedClient(t, newGate(t, policy.Options{}, denyShadow), gosdk.ClientOptions{}, nil))
+	require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.Options{}))
+	cs := overHTTP(modern, &mcp.StreamableHTTPOptions{Stateless: true})(t, server, gatedClient(t, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.ClientOptions{}, nil))
 	_, err := cs.ListTools(context.Background(), nil)
 	require.NoError(t, err)
 	r, err := call(t, cs, "read", `{"path":"/tmp/a"}`)
 	require.NoError(t, err)
 	require.False(t, r.IsError, "%v", r)
-	require.Len(t, s.take(), 1)
+	require.Len(t, s.Take(), 1)
 }
 
 func TestSessionsAreForgotten(t *testing.T) {
 	client := newClient(nil)
-	count, err := gosdk.GateAndCount(client, newGate(t, policy.Options{}, denyShadow))
+	count, err := gosdk.GateAndCount(client, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow))
 	require.NoError(t, err)
 	server := newServer(nil)
 	server.AddTool(tool("read", openSchema), (&spy{}).handle)

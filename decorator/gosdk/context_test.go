@@ -15,6 +15,7 @@ import (
 
 	"github.com/regogate/regogate/decorator"
 	"github.com/regogate/regogate/decorator/gosdk"
+	"github.com/regogate/regogate/decorator/internal/adaptertest"
 	"github.com/regogate/regogate/policy"
 )
 
@@ -82,7 +83,7 @@ func TestWhoCalls(t *testing.T) {
 				var who callers
 				server := newServer(nil)
 				server.AddTool(tool("read", openSchema), s.handle)
-				require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, who.validate), tt.o))
+				require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, who.validate), tt.o))
 				if tt.outside {
 					server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 						return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -95,7 +96,7 @@ func TestWhoCalls(t *testing.T) {
 				require.NoError(t, err)
 				if tt.code != "" {
 					require.Equal(t, tt.code, codeOf(t, r))
-					require.Empty(t, s.take())
+					require.Empty(t, s.Take())
 					return
 				}
 				require.False(t, r.IsError)
@@ -117,7 +118,7 @@ func TestTheTokenOfEachRequestCounts(t *testing.T) {
 	var who callers
 	server := newServer(nil)
 	server.AddTool(tool("read", openSchema), (&spy{}).handle)
-	require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, who.validate), gosdk.Options{}))
+	require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, who.validate), gosdk.Options{}))
 	url := serveHTTP(t, server, &mcp.StreamableHTTPOptions{}, auth.RequireBearerToken(verify, nil))
 	header := http.Header{"Authorization": {"Bearer good"}}
 	var mu sync.Mutex
@@ -149,7 +150,7 @@ func TestTheApplicationsCallerIsUsedWhereTheSDKKnowsNone(t *testing.T) {
 	var who callers
 	server := newServer(nil)
 	server.AddTool(tool("read", openSchema), (&spy{}).handle)
-	require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, who.validate), gosdk.Options{}))
+	require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, who.validate), gosdk.Options{}))
 	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			return next(policy.WithCaller(ctx, policy.Caller{Subject: "bob"}), method, req)
@@ -163,11 +164,11 @@ func TestTheApplicationsCallerIsUsedWhereTheSDKKnowsNone(t *testing.T) {
 
 func TestACallWhoseContextHasEndedIsRefused(t *testing.T) {
 	var s spy
-	h, err := gosdk.Handler(newGate(t, policy.Options{}, denyShadow), tool("read", openSchema), s.handle, gosdk.Options{})
+	h, err := gosdk.Handler(adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), tool("read", openSchema), s.handle, gosdk.Options{})
 	require.NoError(t, err)
 	server := newServer(nil)
 	server.AddTool(tool("read", openSchema), s.handle)
-	require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, denyShadow), gosdk.Options{}))
+	require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.Options{}))
 	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if method == "tools/call" && string(req.GetParams().(*mcp.CallToolParamsRaw).Arguments) == `{"late":true}` {
@@ -187,7 +188,7 @@ func TestACallWhoseContextHasEndedIsRefused(t *testing.T) {
 	r, err = h(ctx, request("read", `{}`))
 	require.NoError(t, err)
 	require.Equal(t, policy.Undecided, codeOf(t, r))
-	require.Empty(t, s.take())
+	require.Empty(t, s.Take())
 	r, err = call(t, cs, "read", `{"late":false}`)
 	require.NoError(t, err)
 	require.False(t, r.IsError)
@@ -202,11 +203,11 @@ func TestADeciderThatPanicsRefuses(t *testing.T) {
 	var s spy
 	server := newServer(nil)
 	server.AddTool(tool("read", openSchema), s.handle)
-	require.NoError(t, gosdk.GateServer(server, panicking{newGate(t, policy.Options{}, denyShadow)}, gosdk.Options{}))
+	require.NoError(t, gosdk.GateServer(server, panicking{adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow)}, gosdk.Options{}))
 	r, err := call(t, inMemory(legacy)(t, server, newClient(nil)), "read", `{}`)
 	require.NoError(t, err)
 	require.Equal(t, policy.Undecided, codeOf(t, r))
-	require.Empty(t, s.take())
+	require.Empty(t, s.Take())
 }
 
 func TestNobodyToAsk(t *testing.T) {
@@ -218,8 +219,8 @@ func TestNobodyToAsk(t *testing.T) {
 		_, err := gosdk.Handler(d, tool("read", openSchema), (&spy{}).handle, gosdk.Options{})
 		require.ErrorContains(t, err, "decider is nil")
 	}
-	require.ErrorContains(t, gosdk.GateServer(nil, newGate(t, policy.Options{}, denyShadow), gosdk.Options{}), "server is nil")
-	require.ErrorContains(t, gosdk.GateClient(nil, newGate(t, policy.Options{}, denyShadow), gosdk.ClientOptions{}), "client is nil")
+	require.ErrorContains(t, gosdk.GateServer(nil, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.Options{}), "server is nil")
+	require.ErrorContains(t, gosdk.GateClient(nil, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.ClientOptions{}), "client is nil")
 
 	var s spy
 	server.AddTool(tool("read", openSchema), s.handle)
@@ -227,7 +228,7 @@ func TestNobodyToAsk(t *testing.T) {
 	r, err := call(t, inMemory(legacy)(t, server, client), "read", `{}`)
 	require.NoError(t, err)
 	require.Equal(t, policy.NotReady, codeOf(t, r))
-	require.Empty(t, s.take())
+	require.Empty(t, s.Take())
 }
 
 func TestWithNoRulesNothingChanges(t *testing.T) {
@@ -255,7 +256,7 @@ func TestWithNoRulesNothingChanges(t *testing.T) {
 		r, err := call(t, cs, name, `{"a":1,"a":2}`)
 		require.NoError(t, err)
 		require.False(t, r.IsError)
-		require.Equal(t, []string{`{"a":1,"a":2}`}, s.take())
+		require.Equal(t, []string{`{"a":1,"a":2}`}, s.Take())
 	}
 	require.Zero(t, lists.Load())
 }
@@ -264,13 +265,13 @@ func TestShadowModeForwards(t *testing.T) {
 	var s spy
 	server := newServer(nil)
 	server.AddTool(tool("read", pathSchema), s.handle)
-	require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{Mode: policy.Shadow}, denyShadow), gosdk.Options{}))
+	require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{Mode: policy.Shadow}, adaptertest.DenyShadow), gosdk.Options{}))
 	cs := inMemory(legacy)(t, server, newClient(nil))
 	for arguments, forwarded := range map[string]bool{`{"path":"/etc/shadow"}`: true, `{}`: true, `{"path":"a","n":9007199254740993}`: true, `{"path":"a","path":"b"}`: false} {
 		r, err := call(t, cs, "read", arguments)
 		require.NoError(t, err)
 		require.Equal(t, forwarded, !r.IsError, arguments)
-		require.Len(t, s.take(), map[bool]int{true: 1, false: 0}[forwarded], arguments)
+		require.Len(t, s.Take(), map[bool]int{true: 1, false: 0}[forwarded], arguments)
 	}
 }
 
@@ -283,7 +284,7 @@ func TestConcurrentCallsAreDecidedEachByItself(t *testing.T) {
 				ran.Add(1)
 				return text(string(req.Params.Arguments)), nil
 			})
-			g := newGate(t, policy.Options{}, denyShadow)
+			g := adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow)
 			require.NoError(t, gosdk.GateServer(server, g, gosdk.Options{}))
 			client := newClient(nil)
 			require.NoError(t, gosdk.GateClient(client, g, gosdk.ClientOptions{}))

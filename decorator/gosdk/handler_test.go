@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/regogate/regogate/decorator/gosdk"
+	"github.com/regogate/regogate/decorator/internal/adaptertest"
 	"github.com/regogate/regogate/policy"
 )
 
@@ -32,7 +33,7 @@ func TestHandlerRunsOnlyWhatIsLetThrough(t *testing.T) {
 		{"undecided", `{"path":"error"}`, policy.Undecided, ""},
 	}
 	var s spy
-	h, err := gosdk.Handler(newGate(t, policy.Options{}, denyShadow), tool("read", pathSchema), s.handle, gosdk.Options{})
+	h, err := gosdk.Handler(adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), tool("read", pathSchema), s.handle, gosdk.Options{})
 	require.NoError(t, err)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -40,11 +41,11 @@ func TestHandlerRunsOnlyWhatIsLetThrough(t *testing.T) {
 			require.NoError(t, err)
 			if tt.want == "" {
 				require.False(t, r.IsError)
-				require.Equal(t, []string{tt.arguments}, s.take(), "the very bytes")
+				require.Equal(t, []string{tt.arguments}, s.Take(), "the very bytes")
 				return
 			}
 			require.Equal(t, tt.want, codeOf(t, r))
-			require.Empty(t, s.take())
+			require.Empty(t, s.Take())
 		})
 	}
 	for name, req := range map[string]*mcp.CallToolRequest{"nil": nil, "no params": {}, "another tool": request("write", `{"path":"a"}`)} {
@@ -52,13 +53,13 @@ func TestHandlerRunsOnlyWhatIsLetThrough(t *testing.T) {
 			r, err := h(context.Background(), req)
 			require.NoError(t, err)
 			require.Equal(t, policy.Undecided, codeOf(t, r))
-			require.Empty(t, s.take())
+			require.Empty(t, s.Take())
 		})
 	}
 }
 
 func TestHandlerRefusesWhatCanNeverWork(t *testing.T) {
-	g := newGate(t, policy.Options{}, denyShadow)
+	g := adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow)
 	h := (&spy{}).handle
 	tests := []struct {
 		name string
@@ -145,7 +146,7 @@ func TestRetriesAreDecidedAnew(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var mu sync.Mutex
 			var seen, runs []string
-			g := newGate(t, policy.Options{}, declining(&seen, &mu))
+			g := adaptertest.NewGate(t, policy.Options{}, declining(&seen, &mu))
 			server := newServer(nil)
 			h := asking(&runs, &mu)
 			if tt.wrap {

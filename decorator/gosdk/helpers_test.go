@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,96 +13,31 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/regogate/regogate/decorator/gosdk"
+	"github.com/regogate/regogate/decorator/internal/adaptertest"
 	"github.com/regogate/regogate/policy"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	legacy = "2025-11-25"
-	modern = "2026-07-28"
-
-	pathSchema = `{"type":"object","properties":{"path":{"type":"string"},"n":{"type":"integer"}},"required":["path"],"additionalProperties":false}`
-	openSchema = `{"type":"object"}`
-	// The SDK adds this tool; no validator of JSON Schema can use it.
-	brokenSchema = `{"type":"object","properties":{"path":{"type":"strnig"}}}`
+	legacy       = adaptertest.Legacy
+	modern       = adaptertest.Modern
+	pathSchema   = adaptertest.PathSchema
+	openSchema   = adaptertest.OpenSchema
+	brokenSchema = adaptertest.BrokenSchema
 )
 
-// noRules is a ruleset without rules: Go validators decide.
-type noRules struct{}
-
-func (noRules) Revision() string { return "r1" }
-
-func (noRules) Cover(*policy.Tool) policy.Coverage { return policy.Coverage{} }
-
-// A log keeps decisions as they are recorded.
-type log struct {
-	mu      sync.Mutex
-	records []policy.Record
-}
-
-func (l *log) Record(_ context.Context, r policy.Record) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.records = append(l.records, r)
-}
-
-func (l *log) take() []policy.Record {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	out := l.records
-	l.records = nil
-	return out
-}
-
-// denyShadow is the policy of most tests: nobody reads /etc/shadow, and whoever says
-// "panic" or "error" gets that.
-func denyShadow(_ context.Context, in policy.Input) ([]policy.Refusal, error) {
-	switch path, _ := in.Arguments().Lookup("/path"); path {
-	case "/etc/shadow":
-		return []policy.Refusal{{Message: "not that file", Location: "/path", Rule: "secrets"}}, nil
-	case "panic":
-		panic("a validator's own mistake")
-	case "error":
-		return nil, context.DeadlineExceeded
-	}
-	return nil, nil
-}
-
-// newGate returns a gate whose validator v covers the tools with these names, all when there are none.
-func newGate(t testing.TB, o policy.Options, v policy.ValidatorFunc, tools ...string) *policy.Gate {
-	t.Helper()
-	if len(tools) == 0 {
-		tools = []string{""}
-	}
-	for _, name := range tools {
-		o.Validators = append(o.Validators, policy.Registration{Tool: name, Name: "test", Validator: v})
-	}
-	g, err := policy.NewGate(o)
-	require.NoError(t, err)
-	g.Use(noRules{})
-	return g
-}
+type (
+	noRules = adaptertest.NoRules
+	log     = adaptertest.Log
+)
 
 // A spy is a low-level handler that remembers the bytes that it got.
-type spy struct {
-	mu  sync.Mutex
-	got []string
-}
+type spy struct{ adaptertest.Bytes }
 
 func (s *spy) handle(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.got = append(s.got, string(req.Params.Arguments))
+	s.Keep(req.Params.Arguments)
 	return text("ran"), nil
-}
-
-func (s *spy) take() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	got := s.got
-	s.got = nil
-	return got
 }
 
 func text(s string) *mcp.CallToolResult {
@@ -222,18 +155,7 @@ func call(t testing.TB, cs *mcp.ClientSession, name, arguments string) (*mcp.Cal
 // codeOf returns the code that a refused call's result says in its _meta.
 func codeOf(t testing.TB, r *mcp.CallToolResult) policy.Code {
 	t.Helper()
-	require.True(t, r.IsError)
-	raw, err := json.Marshal(r.Meta["io.regogate/decision"])
-	require.NoError(t, err)
-	var v struct {
-		DecisionID string           `json:"decision_id"`
-		Refusals   []policy.Refusal `json:"refusals"`
-	}
-	require.NoError(t, json.Unmarshal(raw, &v))
-	require.NotEmpty(t, v.DecisionID)
-	require.NotEmpty(t, v.Refusals)
-	require.True(t, strings.HasPrefix(textOf(t, r), "The call was refused before it ran ("+string(v.Refusals[0].Code)+")."), textOf(t, r))
-	return v.Refusals[0].Code
+	return adaptertest.Code(t, r.IsError, textOf(t, r), r.Meta["io.regogate/decision"])
 }
 
 // AddTool is gosdk.AddTool for tools that are known to be good.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/regogate/regogate/decorator/gosdk"
+	"github.com/regogate/regogate/decorator/internal/adaptertest"
 	"github.com/regogate/regogate/policy"
 )
 
@@ -61,27 +62,27 @@ func TestEveryCallIsDecidedBeforeTheHandlerRuns(t *testing.T) {
 			server.AddTool(tool("broken", brokenSchema), s.handle)
 			server.AddTool(tool("stray", openSchema), s.handle)
 			server.AddTool(withOut("sized"), s.handle)
-			g := newGate(t, policy.Options{Recorder: &log}, denyShadow, "read", "broken", "sized")
+			g := adaptertest.NewGate(t, policy.Options{Recorder: &log}, adaptertest.DenyShadow, "read", "broken", "sized")
 			require.NoError(t, gosdk.GateServer(server, g, gosdk.Options{Server: "files"}))
 			cs := l.connect(t, server, newClient(nil))
 			for _, tt := range tests {
 				t.Run(tt.name, func(t *testing.T) {
-					log.take()
-					s.take()
+					log.Take()
+					s.Take()
 					r, err := call(t, cs, tt.tool, tt.arguments)
 					require.NoError(t, err)
-					records := log.take()
+					records := log.Take()
 					require.Len(t, records, 1, "each call is decided once")
 					require.Equal(t, tt.want, records[0].Decision.Code())
 					require.Equal(t, "files", records[0].Decision.Server)
 					if tt.want == "" {
 						require.False(t, r.IsError)
-						require.Equal(t, []string{tt.got}, s.take())
+						require.Equal(t, []string{tt.got}, s.Take())
 						return
 					}
 					require.Equal(t, tt.want, codeOf(t, r))
 					require.Equal(t, records[0].Decision.Text(), textOf(t, r))
-					require.Empty(t, s.take(), "the handler must not run")
+					require.Empty(t, s.Take(), "the handler must not run")
 					if tt.tool == "sized" {
 						require.Nil(t, r.StructuredContent, "it would have to fit the output schema")
 					} else {
@@ -99,12 +100,12 @@ func TestUnknownToolIsAProtocolError(t *testing.T) {
 			var log log
 			server := newServer(nil)
 			server.AddTool(tool("read", openSchema), (&spy{}).handle)
-			server.AddReceivingMiddleware(gosdk.Middleware(newGate(t, policy.Options{Recorder: &log}, denyShadow), gosdk.Options{}))
+			server.AddReceivingMiddleware(gosdk.Middleware(adaptertest.NewGate(t, policy.Options{Recorder: &log}, adaptertest.DenyShadow), gosdk.Options{}))
 			_, err := call(t, l.connect(t, server, newClient(nil)), "Read", `{}`)
 			var failure *jsonrpc.Error
 			require.ErrorAs(t, err, &failure)
 			require.EqualValues(t, -32602, failure.Code)
-			records := log.take()
+			records := log.Take()
 			require.Len(t, records, 1)
 			require.Equal(t, policy.UnknownTool, records[0].Decision.Code())
 			require.Equal(t, records[0].Decision.Text(), failure.Message)
@@ -117,7 +118,7 @@ func TestUnknownToolIsAProtocolError(t *testing.T) {
 func TestRefusalOnTheWire(t *testing.T) {
 	server := newServer(nil)
 	server.AddTool(tool("read", pathSchema), (&spy{}).handle)
-	require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, denyShadow), gosdk.Options{}))
+	require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.Options{}))
 	url := serveHTTP(t, server, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}, nil)
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	tests := []struct{ name, version, id, params, want string }{
@@ -164,12 +165,12 @@ func TestBatchIsDecidedCallByCall(t *testing.T) {
 	var s spy
 	server := newServer(nil)
 	server.AddTool(tool("read", pathSchema), s.handle)
-	require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, denyShadow), gosdk.Options{}))
+	require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.Options{}))
 	url := serveHTTP(t, server, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}, nil)
 	raw := post(t, url, `[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"path":"/tmp/a"}}},
 		{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read","arguments":{"path":"/etc/shadow"}}}]`,
 		http.Header{"Mcp-Protocol-Version": {"2025-03-26"}})
-	require.Equal(t, []string{`{"path":"/tmp/a"}`}, s.take())
+	require.Equal(t, []string{`{"path":"/tmp/a"}`}, s.Take())
 	require.Contains(t, string(raw), "not that file")
 	require.Contains(t, string(raw), `"ran"`)
 }
@@ -199,7 +200,7 @@ func TestToolsThatComeLaterAreSeenAsTheyAre(t *testing.T) {
 			for _, name := range []string{"a", "b", "c", "d", "e"} {
 				server.AddTool(tool(name, openSchema), s.handle)
 			}
-			require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, denyShadow), gosdk.Options{}))
+			require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.Options{}))
 			cs := l.connect(t, server, newClient(nil))
 			for _, name := range []string{"a", "b", "c", "d", "e"} { // all pages
 				r, err := call(t, cs, name, `{"path":"/etc/shadow"}`)
@@ -224,7 +225,7 @@ func TestToolsThatComeLaterAreSeenAsTheyAre(t *testing.T) {
 			server.RemoveTools("later")
 			_, err = call(t, cs, "later", `{"other":1}`)
 			require.Error(t, err)
-			require.Equal(t, []string{`{"path":"a"}`, `{"other":1}`}, s.take())
+			require.Equal(t, []string{`{"path":"a"}`, `{"other":1}`}, s.Take())
 		})
 	}
 }
@@ -244,16 +245,16 @@ func TestAToolHiddenFromTheCallerIsUnknown(t *testing.T) {
 			return r, err
 		}
 	})
-	require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, denyShadow), gosdk.Options{}))
+	require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.Options{}))
 	url := serveHTTP(t, server, &mcp.StreamableHTTPOptions{Stateless: true}, nil)
 	for _, version := range []string{legacy, modern} {
 		_, err := call(t, dial(t, newClient(nil), url, version, http.Header{"X-Role": {"guest"}}), "read", `{}`)
 		require.Error(t, err)
-		require.Empty(t, s.take())
+		require.Empty(t, s.Take())
 		r, err := call(t, dial(t, newClient(nil), url, version, http.Header{"X-Role": {"admin"}}), "read", `{}`)
 		require.NoError(t, err)
 		require.False(t, r.IsError)
-		require.Len(t, s.take(), 1)
+		require.Len(t, s.Take(), 1)
 	}
 }
 
@@ -282,7 +283,7 @@ func TestToolsThatCanNotBeListedRefuse(t *testing.T) {
 				}
 			})
 			o := gosdk.Options{Report: func(err error) { reported = append(reported, err) }}
-			require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, denyShadow), o))
+			require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), o))
 			r, err := call(t, inMemory(legacy)(t, server, newClient(nil)), "read", `{}`)
 			require.NoError(t, err)
 			want := map[string]policy.Code{"panic": policy.Undecided, "twice": policy.SchemaUnusable}[name]
@@ -290,7 +291,7 @@ func TestToolsThatCanNotBeListedRefuse(t *testing.T) {
 				want = policy.NotReady
 			}
 			require.Equal(t, want, codeOf(t, r))
-			require.Empty(t, s.take())
+			require.Empty(t, s.Take())
 			require.Len(t, reported, 1)
 		})
 	}
@@ -301,7 +302,7 @@ func TestATooBrokenToBeUsedIsReportedOnce(t *testing.T) {
 	server := newServer(nil)
 	server.AddTool(tool("broken", brokenSchema), (&spy{}).handle)
 	o := gosdk.Options{Report: func(err error) { reported = append(reported, err) }}
-	require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, denyShadow), o))
+	require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), o))
 	cs := inMemory(legacy)(t, server, newClient(nil))
 	for range 3 {
 		r, err := call(t, cs, "broken", `{}`)

@@ -24,8 +24,9 @@ type knownTool struct {
 
 // serverTools finds a server's tools by asking the server itself.
 type serverTools struct {
-	o        Options
-	compiled *adapter.Tools
+	o            Options
+	compiled     *adapter.Tools
+	declarations *adapter.Declarations
 
 	mu sync.RWMutex
 	// byPointer has what was made of each declaration. The SDK forbids to modify a
@@ -34,7 +35,12 @@ type serverTools struct {
 }
 
 func newServerTools(d decorator.Decider, o Options) *serverTools {
-	return &serverTools{o: o, compiled: adapter.NewTools(d, o.Server, o.Report), byPointer: map[*mcp.Tool]*policy.Tool{}}
+	return &serverTools{
+		o:            o,
+		compiled:     adapter.NewTools(d, o.Server, o.Report),
+		declarations: adapter.NewDeclarations(d, o.Server, func(note string) { o.report(errors.New(note)) }),
+		byPointer:    map[*mcp.Tool]*policy.Tool{},
+	}
 }
 
 // find returns the tool that a call names as the server declares it at this moment,
@@ -43,6 +49,7 @@ func newServerTools(d decorator.Decider, o Options) *serverTools {
 func (t *serverTools) find(ctx context.Context, next mcp.MethodHandler, call *mcp.CallToolRequest) (knownTool, error) {
 	name := call.Params.Name
 	var declared *mcp.Tool
+	var unseen []*mcp.Tool
 	listed, twice := 0, false
 	err := eachPage(func(cursor string) (*mcp.ListToolsResult, error) {
 		// A request of its own for each page: middleware may keep or change what it gets.
@@ -53,10 +60,14 @@ func (t *serverTools) find(ctx context.Context, next mcp.MethodHandler, call *mc
 			twice = declared != nil
 			declared = tool
 		}
+		if tool != nil && !t.declarations.Has(tool.Name) {
+			unseen = append(unseen, tool)
+		}
 	})
 	if err != nil {
 		return knownTool{}, fmt.Errorf("the server's tools can't be listed: %w", err)
 	}
+	t.declare(unseen, listed)
 	switch {
 	case declared == nil:
 		return knownTool{tool: policy.UndeclaredTool(t.o.Server, name)}, nil
@@ -64,6 +75,16 @@ func (t *serverTools) find(ctx context.Context, next mcp.MethodHandler, call *mc
 		return knownTool{tool: t.compiled.Twice(name)}, nil
 	}
 	return knownTool{tool: t.of(declared, listed), inexact: t.inexact(declared)}, nil
+}
+
+// declare makes ready what the server declares and was not seen before, so that what
+// can't be used is reported by the first call, whatever that is to.
+func (t *serverTools) declare(unseen []*mcp.Tool, listed int) {
+	ready := make([]*policy.Tool, 0, len(unseen))
+	for _, tool := range unseen {
+		ready = append(ready, t.of(tool, listed))
+	}
+	t.declarations.Also(ready)
 }
 
 // of returns what a declaration was, or is now, made into.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 	"weak"
@@ -38,12 +40,18 @@ type sessions struct {
 	o       ClientOptions
 	decider decorator.Decider
 
-	mu   sync.Mutex
-	byID map[weak.Pointer[mcp.ClientSession]]*sessionTools
+	mu       sync.Mutex
+	byID     map[weak.Pointer[mcp.ClientSession]]*sessionTools
+	declared map[string]*adapter.Declarations // by the server's name, which several sessions may have
 }
 
 func newSessions(d decorator.Decider, o ClientOptions) *sessions {
-	return &sessions{o: o, decider: d, byID: map[weak.Pointer[mcp.ClientSession]]*sessionTools{}}
+	return &sessions{
+		o:        o,
+		decider:  d,
+		byID:     map[weak.Pointer[mcp.ClientSession]]*sessionTools{},
+		declared: map[string]*adapter.Declarations{},
+	}
 }
 
 // changed says that the tools of a session's server are no longer what is known of
@@ -69,7 +77,18 @@ func (s *sessions) of(cs *mcp.ClientSession) *sessionTools {
 	if s.o.ServerOf != nil {
 		server = s.o.ServerOf(cs)
 	}
-	t := &sessionTools{server: server, compiled: adapter.NewTools(s.decider, server, s.o.Report), turn: make(chan struct{}, 1), knownAt: -1}
+	declared := s.declared[server]
+	if declared == nil {
+		declared = adapter.NewDeclarations(s.decider, server, func(note string) { adapter.Report(s.o.Report, errors.New(note)) })
+		s.declared[server] = declared
+	}
+	t := &sessionTools{
+		server:       server,
+		compiled:     adapter.NewTools(s.decider, server, s.o.Report),
+		declarations: declared,
+		turn:         make(chan struct{}, 1),
+		knownAt:      -1,
+	}
 	s.byID[key] = t
 	runtime.AddCleanup(cs, s.forget, key)
 	return t
@@ -83,9 +102,10 @@ func (s *sessions) forget(key weak.Pointer[mcp.ClientSession]) {
 
 // sessionTools are the tools of one session's server.
 type sessionTools struct {
-	server   string
-	compiled *adapter.Tools
-	turn     chan struct{} // holds one token while the server is being asked
+	server       string
+	compiled     *adapter.Tools
+	declarations *adapter.Declarations
+	turn         chan struct{} // holds one token while the server is being asked
 
 	mu      sync.Mutex
 	tools   map[string]*policy.Tool
@@ -179,6 +199,7 @@ func (t *sessionTools) learn(ctx context.Context, next mcp.MethodHandler, call o
 	if err != nil {
 		return err
 	}
+	t.declarations.Also(slices.Collect(maps.Values(tools)))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.tools, t.knownAt, t.inForce = tools, changes, run

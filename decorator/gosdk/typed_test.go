@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/regogate/regogate/decorator/gosdk"
+	"github.com/regogate/regogate/decorator/internal/adaptertest"
 	"github.com/regogate/regogate/policy"
 )
 
@@ -61,11 +62,11 @@ func TestANumberThatATypedToolWouldRoundIsRefused(t *testing.T) {
 				var got []transfer
 				server := newServer(nil)
 				mcp.AddTool(server, &mcp.Tool{Name: "transfer", InputSchema: declared}, keep(&got))
-				require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{Recorder: &log}, denyShadow), gosdk.Options{}))
+				require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{Recorder: &log}, adaptertest.DenyShadow), gosdk.Options{}))
 				r, err := call(t, inMemory(modern)(t, server, newClient(nil)), "transfer", tt.arguments)
 				require.NoError(t, err)
 				require.Equal(t, tt.refused, r.IsError, "%v", r.Content)
-				records := log.take()
+				records := log.Take()
 				require.Len(t, records, 1)
 				if !tt.refused {
 					require.Len(t, got, 1)
@@ -86,7 +87,7 @@ func TestEarlierQuestionsComeFirst(t *testing.T) {
 	var got []transfer
 	server := newServer(nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "transfer"}, keep(&got))
-	require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, denyShadow, "transfer"), gosdk.Options{}))
+	require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow, "transfer"), gosdk.Options{}))
 	mcp.AddTool(server, &mcp.Tool{Name: "stray"}, keep(&got))
 	cs := inMemory(modern)(t, server, newClient(nil))
 	for _, tt := range []struct {
@@ -124,7 +125,7 @@ func TestAddToolPassesExactlyWhatWasDecided(t *testing.T) {
 			var got []transfer
 			server := newServer(nil)
 			addTyped(t, server, &mcp.Tool{Name: "transfer", InputSchema: json.RawMessage(transferSchema)}, keep(&got))
-			require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, denyShadow), gosdk.Options{}))
+			require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.Options{}))
 			r, err := call(t, inMemory(legacy)(t, server, newClient(nil)), "transfer", tt.arguments)
 			require.NoError(t, err)
 			if tt.refused {
@@ -195,7 +196,7 @@ func TestNullArgumentsArePassedOnAsTheyWereDecided(t *testing.T) {
 	server := newServer(nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "theirs", InputSchema: schema}, keep(&got))
 	addTyped(t, server, &mcp.Tool{Name: "ours", InputSchema: schema}, keep(&got))
-	require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, denyShadow), gosdk.Options{}))
+	require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.Options{}))
 	cs := inMemory(legacy)(t, server, newClient(nil))
 	for _, name := range []string{"theirs", "ours"} {
 		_, err := call(t, cs, name, `null`)
@@ -212,16 +213,16 @@ func TestWhoReadsNumbersExactly(t *testing.T) {
 	server.AddTool(gosdk.Exact(tool("marked", openSchema)), s.handle)
 	server.AddTool(tool("named", openSchema), s.handle)
 	o := gosdk.Options{Exact: func(name string) bool { return name == "named" }}
-	require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, denyShadow), o))
+	require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), o))
 	cs := inMemory(legacy)(t, server, newClient(nil))
 	for name, exact := range map[string]bool{"unmarked": false, "marked": true, "named": true} {
 		r, err := call(t, cs, name, large)
 		require.NoError(t, err)
 		require.Equal(t, exact, !r.IsError, name)
 		if exact {
-			require.Equal(t, []string{large}, s.take())
+			require.Equal(t, []string{large}, s.Take())
 		} else {
-			require.Empty(t, s.take())
+			require.Empty(t, s.Take())
 		}
 	}
 	list, err := cs.ListTools(context.Background(), nil)
@@ -240,7 +241,7 @@ func TestNarrowTypesAreLookedAt(t *testing.T) {
 	var got []narrow
 	server := newServer(nil)
 	addTyped(t, server, &mcp.Tool{Name: "n", InputSchema: json.RawMessage(openSchema)}, keep(&got))
-	require.NoError(t, gosdk.GateServer(server, newGate(t, policy.Options{}, denyShadow), gosdk.Options{}))
+	require.NoError(t, gosdk.GateServer(server, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), gosdk.Options{}))
 	cs := inMemory(legacy)(t, server, newClient(nil))
 	for arguments, refused := range map[string]bool{
 		`{"f":16777217}`:                   true,

@@ -42,8 +42,9 @@
 // later WithHooks throws the gate's hook away, and every tool that can run as a task
 // is then hidden from lists and calls, until that is mended.
 //
-// To find a tool that can only run as a task, and to be sure that a tool is unknown,
-// the gate sends the server a tools/list of its own, which other hooks see.
+// To find a tool that can only run as a task, to be sure that a tool is unknown, and,
+// once, to tell which validators will never run, the gate sends the server a tools/list
+// of its own, which other hooks see.
 //
 // A tool filter that shows a caller another schema than the tool was added with
 // doesn't change which schema calls are checked against.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/regogate/regogate/decorator/internal/adaptertest"
 	"github.com/regogate/regogate/decorator/mcpgo"
 	"github.com/regogate/regogate/policy"
 )
@@ -31,7 +32,7 @@ func FuzzNothingRunsUndecided(f *testing.F) {
 		return []policy.Refusal{{Message: "no"}}, nil
 	}
 	s := spy{ran: make(chan struct{}, 100)}
-	srv := newServer(mcpgo.WithGate(newGate(f, policy.Options{}, refuse), mcpgo.Options{}))
+	srv := newServer(mcpgo.WithGate(adaptertest.NewGate(f, policy.Options{}, refuse), mcpgo.Options{}))
 	srv.AddTaskTool(tool("report", openSchema, required), s.task)
 	srv.AddTool(tool("hybrid", openSchema, optional), s.handle)
 	srv.AddTool(tool("plain", openSchema), s.handle)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,85 +16,33 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/regogate/regogate/decorator/internal/adaptertest"
 	"github.com/regogate/regogate/policy"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	legacy = "2025-11-25"
-	modern = "2026-07-28"
-
-	pathSchema   = `{"type":"object","properties":{"path":{"type":"string"},"n":{"type":"integer"}},"required":["path"],"additionalProperties":false}`
-	openSchema   = `{"type":"object"}`
-	brokenSchema = `{"type":"object","properties":{"path":{"type":"strnig"}}}`
+	legacy       = adaptertest.Legacy
+	modern       = adaptertest.Modern
+	pathSchema   = adaptertest.PathSchema
+	openSchema   = adaptertest.OpenSchema
+	brokenSchema = adaptertest.BrokenSchema
 )
 
-// noRules is a ruleset without rules: Go validators decide.
-type noRules struct{}
-
-func (noRules) Revision() string { return "r1" }
-
-func (noRules) Cover(*policy.Tool) policy.Coverage { return policy.Coverage{} }
-
-// A log keeps decisions as they are recorded.
-type log struct {
-	mu      sync.Mutex
-	records []policy.Record
-}
-
-func (l *log) Record(_ context.Context, r policy.Record) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.records = append(l.records, r)
-}
-
-func (l *log) take() []policy.Record {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	out := l.records
-	l.records = nil
-	return out
-}
-
-// denyShadow is the policy of most tests.
-func denyShadow(_ context.Context, in policy.Input) ([]policy.Refusal, error) {
-	switch path, _ := in.Arguments().Lookup("/path"); path {
-	case "/etc/shadow":
-		return []policy.Refusal{{Message: "not that file", Location: "/path", Rule: "secrets"}}, nil
-	case "panic":
-		panic("a validator's own mistake")
-	case "error":
-		return nil, context.DeadlineExceeded
-	}
-	return nil, nil
-}
-
-func newGate(t testing.TB, o policy.Options, v policy.ValidatorFunc, tools ...string) *policy.Gate {
-	t.Helper()
-	if len(tools) == 0 {
-		tools = []string{""}
-	}
-	for _, name := range tools {
-		o.Validators = append(o.Validators, policy.Registration{Tool: name, Name: "test", Validator: v})
-	}
-	g, err := policy.NewGate(o)
-	require.NoError(t, err)
-	g.Use(noRules{})
-	return g
-}
+type (
+	noRules = adaptertest.NoRules
+	log     = adaptertest.Log
+)
 
 // A spy has handlers that remember the bytes that they got.
 type spy struct {
-	mu  sync.Mutex
-	got []string
+	adaptertest.Bytes
 	ran chan struct{} // told of each run, if not nil
 }
 
 func (s *spy) keep(req mcp.CallToolRequest) {
-	s.mu.Lock()
-	s.got = append(s.got, string(req.Params.RawArguments))
-	s.mu.Unlock()
+	s.Keep(req.Params.RawArguments)
 	if s.ran != nil {
 		s.ran <- struct{}{}
 	}
@@ -122,14 +68,6 @@ func (s *spy) wait(t testing.TB, n int) {
 			t.Fatal("the handler doesn't run")
 		}
 	}
-}
-
-func (s *spy) take() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	got := s.got
-	s.got = nil
-	return got
 }
 
 func tool(name, schema string, o ...mcp.ToolOption) mcp.Tool {
@@ -215,18 +153,7 @@ func call(c *client.Client, name, arguments string) (*mcp.CallToolResult, error)
 // codeOf returns the code that a refused call's result says in its _meta.
 func codeOf(t testing.TB, r *mcp.CallToolResult) policy.Code {
 	t.Helper()
-	require.True(t, r.IsError)
-	raw, err := json.Marshal(r.Meta.AdditionalFields["io.regogate/decision"])
-	require.NoError(t, err)
-	var v struct {
-		DecisionID string           `json:"decision_id"`
-		Refusals   []policy.Refusal `json:"refusals"`
-	}
-	require.NoError(t, json.Unmarshal(raw, &v))
-	require.NotEmpty(t, v.DecisionID)
-	require.NotEmpty(t, v.Refusals)
-	require.True(t, strings.HasPrefix(textOf(t, r), "The call was refused before it ran ("+string(v.Refusals[0].Code)+")."))
-	return v.Refusals[0].Code
+	return adaptertest.Code(t, r.IsError, textOf(t, r), r.Meta.AdditionalFields["io.regogate/decision"])
 }
 
 func textOf(t testing.TB, r *mcp.CallToolResult) string {

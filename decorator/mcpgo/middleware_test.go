@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/regogate/regogate/decorator"
+	"github.com/regogate/regogate/decorator/internal/adaptertest"
 	"github.com/regogate/regogate/decorator/mcpgo"
 	"github.com/regogate/regogate/policy"
 )
@@ -53,7 +54,7 @@ func TestEveryCallIsDecidedBeforeTheHandlerRuns(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			var s spy
 			var log log
-			g := newGate(t, policy.Options{Recorder: &log}, denyShadow, "read", "broken", "sized")
+			g := adaptertest.NewGate(t, policy.Options{Recorder: &log}, adaptertest.DenyShadow, "read", "broken", "sized")
 			srv := newServer(server.WithOutputSchemaValidation(), mcpgo.WithGate(g, mcpgo.Options{Server: "files", Exact: exactly}))
 			srv.AddTool(tool("read", pathSchema), s.handle)
 			srv.AddTool(tool("broken", brokenSchema), s.handle)
@@ -62,28 +63,28 @@ func TestEveryCallIsDecidedBeforeTheHandlerRuns(t *testing.T) {
 			c := l.connect(t, srv)
 			for _, tt := range tests {
 				t.Run(tt.name, func(t *testing.T) {
-					log.take()
-					s.take()
+					log.Take()
+					s.Take()
 					r, err := call(c, tt.tool, tt.arguments)
 					require.NoError(t, err)
-					records := log.take()
+					records := log.Take()
 					require.Len(t, records, 1, "each call is decided once")
 					require.Equal(t, tt.want, records[0].Decision.Code())
 					require.Equal(t, "files", records[0].Decision.Server)
 					if tt.want == "" {
 						require.False(t, r.IsError)
-						require.Equal(t, []string{tt.got}, s.take())
+						require.Equal(t, []string{tt.got}, s.Take())
 						return
 					}
 					require.Equal(t, tt.want, codeOf(t, r))
 					require.Equal(t, records[0].Decision.Text(), textOf(t, r))
-					require.Empty(t, s.take(), "the handler must not run")
+					require.Empty(t, s.Take(), "the handler must not run")
 					require.Equal(t, tt.tool != "sized", r.StructuredContent != nil)
 				})
 			}
 			_, err := call(c, "Read", `{}`)
 			require.ErrorContains(t, err, "not found")
-			records := log.take()
+			records := log.Take()
 			require.Len(t, records, 1, "decided for the record")
 			require.Equal(t, policy.UnknownTool, records[0].Decision.Code())
 		})
@@ -93,7 +94,7 @@ func TestEveryCallIsDecidedBeforeTheHandlerRuns(t *testing.T) {
 // What mcp-go makes of a message is what is decided, whatever else the message says.
 func TestAmbiguousMessages(t *testing.T) {
 	var s spy
-	srv := newServer(mcpgo.WithGate(newGate(t, policy.Options{}, denyShadow), mcpgo.Options{}))
+	srv := newServer(mcpgo.WithGate(adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), mcpgo.Options{}))
 	srv.AddTool(tool("read", pathSchema), s.handle)
 	srv.AddTool(tool("free", openSchema), s.handle)
 	for name, message := range map[string]string{
@@ -110,12 +111,12 @@ func TestAmbiguousMessages(t *testing.T) {
 			require.True(t, a.Result.IsError)
 			require.Equal(t, "complete", a.Result.ResultType)
 			require.Equal(t, "1", string(a.ID))
-			require.Empty(t, s.take())
+			require.Empty(t, s.Take())
 		})
 	}
 	require.Nil(t, raw(t, srv, `{"jsonrpc":"2.0","id":1,"method":"ping"}`).Error)
 	require.False(t, raw(t, srv, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"path":"a"}}}`).Result.IsError)
-	require.Len(t, s.take(), 1)
+	require.Len(t, s.Take(), 1)
 }
 
 // GetInt and its like read float64. BindArguments reads the bytes.
@@ -123,7 +124,7 @@ func TestANumberThatMCPGoRoundsIsRefused(t *testing.T) {
 	var log log
 	var got []int64
 	o := mcpgo.Options{Exact: func(name string) bool { return name == "bound" }}
-	srv := newServer(mcpgo.WithGate(newGate(t, policy.Options{Recorder: &log}, denyShadow), o))
+	srv := newServer(mcpgo.WithGate(adaptertest.NewGate(t, policy.Options{Recorder: &log}, adaptertest.DenyShadow), o))
 	srv.AddTool(tool("got", openSchema), func(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		got = append(got, int64(req.GetInt("n", 0)))
 		return mcp.NewToolResultText("ran"), nil
@@ -139,7 +140,7 @@ func TestANumberThatMCPGoRoundsIsRefused(t *testing.T) {
 	r, err := call(c, "got", `{"n":9007199254740993}`)
 	require.NoError(t, err)
 	require.Equal(t, policy.Undecided, codeOf(t, r))
-	require.ErrorContains(t, log.take()[0].Decision.Err, "BindArguments")
+	require.ErrorContains(t, log.Take()[0].Decision.Err, "BindArguments")
 	_, err = call(c, "got", `{"n":9007199254740992}`)
 	require.NoError(t, err)
 	_, err = call(c, "bound", `{"n":9007199254740993}`)
@@ -151,7 +152,7 @@ func TestToolsThatComeLaterAreSeenAsTheyAre(t *testing.T) {
 	for _, l := range links {
 		t.Run(l.name, func(t *testing.T) {
 			var s spy
-			srv := newServer(mcpgo.WithGate(newGate(t, policy.Options{}, denyShadow), mcpgo.Options{}), server.WithPaginationLimit(1), server.WithToolCapabilities(true))
+			srv := newServer(mcpgo.WithGate(adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), mcpgo.Options{}), server.WithPaginationLimit(1), server.WithToolCapabilities(true))
 			c := l.connect(t, srv)
 			_, err := call(c, "later", `{"path":"a"}`)
 			require.Error(t, err)
@@ -168,7 +169,7 @@ func TestToolsThatComeLaterAreSeenAsTheyAre(t *testing.T) {
 			srv.DeleteTools("later")
 			_, err = call(c, "later", `{"other":1}`)
 			require.Error(t, err)
-			require.Equal(t, []string{`{"path":"a"}`}, s.take())
+			require.Equal(t, []string{`{"path":"a"}`}, s.Take())
 		})
 	}
 }
@@ -176,7 +177,7 @@ func TestToolsThatComeLaterAreSeenAsTheyAre(t *testing.T) {
 // A session's own tool hides the server's of the same name, for mcp-go and the gate.
 func TestASessionsOwnToolCounts(t *testing.T) {
 	var s spy
-	srv := newServer(mcpgo.WithGate(newGate(t, policy.Options{}, denyShadow), mcpgo.Options{}))
+	srv := newServer(mcpgo.WithGate(adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), mcpgo.Options{}))
 	srv.AddTool(tool("read", openSchema), s.handle)
 	session := &withTools{tools: map[string]server.ServerTool{"read": {Tool: tool("read", pathSchema), Handler: s.handle}}}
 	ctx := srv.WithContext(context.Background(), session)
@@ -184,7 +185,7 @@ func TestASessionsOwnToolCounts(t *testing.T) {
 	out, err := json.Marshal(srv.HandleMessage(ctx, message))
 	require.NoError(t, err)
 	require.Contains(t, string(out), "schema_violation")
-	require.Empty(t, s.take())
+	require.Empty(t, s.Take())
 	out, err = json.Marshal(srv.HandleMessage(context.Background(), message))
 	require.NoError(t, err)
 	require.Contains(t, string(out), `"ran"`)
@@ -209,7 +210,7 @@ func TestWhatIsChangedBeforeTheGateHasToBeWhole(t *testing.T) {
 			return next(ctx, req)
 		}
 	})
-	srv := newServer(outside, mcpgo.WithGate(newGate(t, policy.Options{Recorder: &log}, denyShadow), mcpgo.Options{}))
+	srv := newServer(outside, mcpgo.WithGate(adaptertest.NewGate(t, policy.Options{Recorder: &log}, adaptertest.DenyShadow), mcpgo.Options{}))
 	srv.AddTool(tool("read", openSchema), s.handle)
 	c := inProcess(legacy)(t, srv)
 	tests := map[string]struct {
@@ -231,13 +232,13 @@ func TestWhatIsChangedBeforeTheGateHasToBeWhole(t *testing.T) {
 			require.NoError(t, err)
 			if tt.want == "" {
 				require.False(t, r.IsError)
-				require.Len(t, s.take(), 1)
+				require.Len(t, s.Take(), 1)
 				return
 			}
 			require.Equal(t, tt.want, codeOf(t, r))
-			require.Empty(t, s.take())
+			require.Empty(t, s.Take())
 			if tt.want == policy.Undecided {
-				records := log.take()
+				records := log.Take()
 				require.ErrorContains(t, records[len(records)-1].Decision.Err, "RawArguments")
 			}
 		})
@@ -246,7 +247,7 @@ func TestWhatIsChangedBeforeTheGateHasToBeWhole(t *testing.T) {
 
 func TestWhoCalls(t *testing.T) {
 	var who atomic.Value
-	g := newGate(t, policy.Options{}, func(_ context.Context, in policy.Input) ([]policy.Refusal, error) {
+	g := adaptertest.NewGate(t, policy.Options{}, func(_ context.Context, in policy.Input) ([]policy.Refusal, error) {
 		who.Store([]string{in.Caller().Subject, in.Call().Transport})
 		return nil, nil
 	})
@@ -270,7 +271,7 @@ func TestWhoCalls(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, r.IsError)
 		require.Equal(t, []string{"alice", "http"}, who.Load())
-		s.take()
+		s.Take()
 		for _, bad := range []string{"", "panic"} {
 			c := dial(t, url, version, map[string]string{"X-User": bad})
 			r, err = call(c, "read", `{}`)
@@ -281,7 +282,7 @@ func TestWhoCalls(t *testing.T) {
 			_, err = c.CallTool(context.Background(), req)
 			require.ErrorContains(t, err, "(undecided)")
 		}
-		require.Empty(t, s.take())
+		require.Empty(t, s.Take())
 		// The application's own way, without HTTPCaller.
 		url = serveHTTP(t, srv, server.WithHTTPContextFunc(func(ctx context.Context, _ *http.Request) context.Context {
 			return policy.WithCaller(ctx, policy.Caller{Subject: "bob"})
@@ -321,7 +322,7 @@ func TestRetriesAreDecidedAnew(t *testing.T) {
 			t.Run(l.name+", "+action, func(t *testing.T) {
 				var mu sync.Mutex
 				var seen, runs []string
-				g := newGate(t, policy.Options{}, func(_ context.Context, in policy.Input) ([]policy.Refusal, error) {
+				g := adaptertest.NewGate(t, policy.Options{}, func(_ context.Context, in policy.Input) ([]policy.Refusal, error) {
 					mu.Lock()
 					defer mu.Unlock()
 					confirm, ok := in.Call().Responses["confirm"].(map[string]any)
@@ -365,9 +366,9 @@ func TestNobodyToAsk(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, policy.NotReady, codeOf(t, r))
 		require.NotNil(t, raw(t, srv, taskCall(1, "read", `{}`)).Error)
-		require.Empty(t, s.take())
+		require.Empty(t, s.Take())
 	}
-	require.ErrorContains(t, mcpgo.Install(nil, newGate(t, policy.Options{}, denyShadow), mcpgo.Options{}), "server is nil")
+	require.ErrorContains(t, mcpgo.Install(nil, adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), mcpgo.Options{}), "server is nil")
 }
 
 func TestWithNoRulesNothingChanges(t *testing.T) {
@@ -382,12 +383,12 @@ func TestWithNoRulesNothingChanges(t *testing.T) {
 	s.wait(t, 1)
 	require.Nil(t, raw(t, srv, taskCall(1, "report", `{"a":1,"a":2}`)).Error)
 	s.wait(t, 1)
-	require.Len(t, s.take(), 2)
+	require.Len(t, s.Take(), 2)
 }
 
 func TestShadowModeForwards(t *testing.T) {
 	s := spy{ran: make(chan struct{}, 9)}
-	srv := newServer(mcpgo.WithGate(newGate(t, policy.Options{Mode: policy.Shadow}, denyShadow), mcpgo.Options{}))
+	srv := newServer(mcpgo.WithGate(adaptertest.NewGate(t, policy.Options{Mode: policy.Shadow}, adaptertest.DenyShadow), mcpgo.Options{}))
 	srv.AddTool(tool("read", pathSchema), s.handle)
 	srv.AddTaskTool(tool("report", pathSchema, mcp.WithTaskSupport(mcp.TaskSupportRequired)), s.task)
 	for arguments, forwarded := range map[string]bool{`{"path":"/etc/shadow"}`: true, `{}`: true, `{"path":"a","path":"b"}`: false} {
@@ -397,12 +398,12 @@ func TestShadowModeForwards(t *testing.T) {
 			s.wait(t, 2)
 		}
 	}
-	require.Len(t, s.take(), 4)
+	require.Len(t, s.Take(), 4)
 }
 
 func TestACallWhoseContextHasEndedIsRefused(t *testing.T) {
 	var s spy
-	srv := newServer(mcpgo.WithGate(newGate(t, policy.Options{}, denyShadow), mcpgo.Options{}))
+	srv := newServer(mcpgo.WithGate(adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), mcpgo.Options{}))
 	srv.AddTool(tool("read", openSchema), s.handle)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -412,7 +413,7 @@ func TestACallWhoseContextHasEndedIsRefused(t *testing.T) {
 	out, err = json.Marshal(srv.HandleMessage(ctx, json.RawMessage(taskCall(1, "read", `{}`))))
 	require.NoError(t, err)
 	require.Contains(t, string(out), "(undecided)")
-	require.Empty(t, s.take())
+	require.Empty(t, s.Take())
 }
 
 // panicking is a decider with a mistake.
@@ -423,21 +424,21 @@ func (panicking) Decide(context.Context, policy.Call) policy.Decision { panic("b
 func TestADeciderThatPanicsRefuses(t *testing.T) {
 	var s spy
 	srv := newServer()
-	require.NoError(t, mcpgo.Install(srv, panicking{newGate(t, policy.Options{}, denyShadow)}, mcpgo.Options{}))
+	require.NoError(t, mcpgo.Install(srv, panicking{adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow)}, mcpgo.Options{}))
 	srv.AddTool(tool("read", openSchema), s.handle)
 	r, err := call(inProcess(modern)(t, srv), "read", `{}`)
 	require.NoError(t, err)
 	require.Equal(t, policy.Undecided, codeOf(t, r))
 	require.Contains(t, raw(t, srv, taskCall(1, "read", `{}`)).Error.Message, "(undecided)")
 	require.Error(t, func() error { _, err := call(inProcess(modern)(t, srv), "unknown", `{}`); return err }())
-	require.Empty(t, s.take())
+	require.Empty(t, s.Take())
 }
 
 func TestConcurrentCallsAreDecidedEachByItself(t *testing.T) {
 	for _, l := range links {
 		t.Run(l.name, func(t *testing.T) {
 			var ran atomic.Int64
-			srv := newServer(mcpgo.WithGate(newGate(t, policy.Options{}, denyShadow), mcpgo.Options{}))
+			srv := newServer(mcpgo.WithGate(adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), mcpgo.Options{}))
 			srv.AddTool(tool("read", pathSchema), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				ran.Add(1)
 				return mcp.NewToolResultText("ran"), nil

@@ -14,6 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 	"github.com/stretchr/testify/require"
 
+	"github.com/regogate/regogate/decorator/internal/adaptertest"
 	"github.com/regogate/regogate/decorator/mcpgo"
 	"github.com/regogate/regogate/policy"
 )
@@ -34,7 +35,7 @@ func TestTaskToolsBypassMCPGosMiddleware(t *testing.T) {
 	srv.AddTaskTool(tool("report", pathSchema, required), s.task)
 	require.Nil(t, raw(t, srv, taskCall(1, "report", `{"path":7}`)).Error)
 	s.wait(t, 1)
-	require.Equal(t, []string{`{"path":7}`}, s.take())
+	require.Equal(t, []string{`{"path":7}`}, s.Take())
 }
 
 func TestTasksAreDecidedBeforeThereIsOne(t *testing.T) {
@@ -62,7 +63,7 @@ func TestTasksAreDecidedBeforeThereIsOne(t *testing.T) {
 	s := spy{ran: make(chan struct{}, 1)}
 	var log log
 	srv := newServer(server.WithPaginationLimit(1))
-	g := newGate(t, policy.Options{Recorder: &log}, denyShadow, "report", "hybrid", "broken", "plain", "nothing")
+	g := adaptertest.NewGate(t, policy.Options{Recorder: &log}, adaptertest.DenyShadow, "report", "hybrid", "broken", "plain", "nothing")
 	require.NoError(t, mcpgo.Install(srv, g, mcpgo.Options{Exact: exactly}))
 	srv.AddTaskTool(tool("report", pathSchema, required), s.task)
 	srv.AddTaskTool(tool("broken", brokenSchema, required), s.task)
@@ -71,19 +72,19 @@ func TestTasksAreDecidedBeforeThereIsOne(t *testing.T) {
 	srv.AddTool(tool("plain", pathSchema), s.handle)
 	for i, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			log.take()
+			log.Take()
 			a := raw(t, srv, taskCall(i+1, tt.tool, tt.arguments))
 			require.Equal(t, fmt.Sprint(i+1), string(a.ID))
 			if tt.want == "" {
 				require.Nil(t, a.Error)
 				s.wait(t, 1)
-				require.Equal(t, []string{tt.arguments}, s.take())
+				require.Equal(t, []string{tt.arguments}, s.Take())
 			} else {
 				require.NotNil(t, a.Error, "a client that expects a task can't read a result")
 				require.Equal(t, -32600, a.Error.Code, "mcp-go leaves no choice")
-				require.Empty(t, s.take())
+				require.Empty(t, s.Take())
 			}
-			records := log.take()
+			records := log.Take()
 			require.Len(t, records, 1, "decided once, hybrids too")
 			require.Equal(t, tt.want, records[0].Decision.Code())
 			require.Equal(t, fmt.Sprint(i+1), records[0].Input.Call().ID)
@@ -99,14 +100,14 @@ func TestTasksAreDecidedBeforeThereIsOne(t *testing.T) {
 	require.Equal(t, policy.Denied, codeOf(t, r))
 	_, err = call(inProcess(legacy)(t, srv), "report", `{"path":"a"}`)
 	require.Error(t, err)
-	require.Empty(t, s.take())
+	require.Empty(t, s.Take())
 }
 
 // The words by which a message asks for a task, as mcp-go reads them.
 func TestEveryWayToAskForATaskIsSeen(t *testing.T) {
 	const shadow = `"arguments":{"path":"/etc/shadow"}`
 	s := spy{ran: make(chan struct{}, 9)}
-	srv := newServer(mcpgo.WithGate(newGate(t, policy.Options{}, denyShadow), mcpgo.Options{}))
+	srv := newServer(mcpgo.WithGate(adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), mcpgo.Options{}))
 	srv.AddTaskTool(tool("report", pathSchema, required), s.task)
 	for name, message := range map[string]string{
 		"plain":            `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"report",` + shadow + `,"task":{}}}`,
@@ -133,7 +134,7 @@ func TestEveryWayToAskForATaskIsSeen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { require.NotNil(t, raw(t, srv, message).Error) })
 	}
-	require.Empty(t, s.take())
+	require.Empty(t, s.Take())
 	require.Nil(t, raw(t, srv, taskCall(1, "report", `{"path":"a"}`)).Error)
 	s.wait(t, 1)
 }
@@ -150,12 +151,12 @@ func TestATaskThatWasChangedAfterItsDecisionIsDecidedAgain(t *testing.T) {
 			return next(ctx, req)
 		}
 	})
-	srv := newServer(outside, mcpgo.WithGate(newGate(t, policy.Options{Recorder: &log}, denyShadow), mcpgo.Options{}))
+	srv := newServer(outside, mcpgo.WithGate(adaptertest.NewGate(t, policy.Options{Recorder: &log}, adaptertest.DenyShadow), mcpgo.Options{}))
 	srv.AddTool(tool("hybrid", pathSchema, optional), s.handle)
 	require.Nil(t, raw(t, srv, taskCall(1, "hybrid", `{"path":"a"}`)).Error)
 	<-started
-	require.Empty(t, s.take())
-	records := log.take()
+	require.Empty(t, s.Take())
+	records := log.Take()
 	require.Len(t, records, 2)
 	require.True(t, records[0].Decision.Allowed)
 	require.False(t, records[1].Decision.Allowed)
@@ -170,7 +171,7 @@ func TestALostHookHidesTaskTools(t *testing.T) {
 		defer mu.Unlock()
 		reported = append(reported, err)
 	}}
-	g := newGate(t, policy.Options{}, denyShadow)
+	g := adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow)
 	for name, lost := range map[string]bool{"hooks before": false, "hooks after": true} {
 		t.Run(name, func(t *testing.T) {
 			mu.Lock()
@@ -209,7 +210,7 @@ func TestALostHookHidesTaskTools(t *testing.T) {
 			defer mu.Unlock()
 			if lost {
 				require.Equal(t, []string{"plain"}, names)
-				require.Empty(t, s.take())
+				require.Empty(t, s.Take())
 				require.Len(t, reported, 1)
 				require.ErrorContains(t, reported[0], "WithHooks")
 			} else {
@@ -225,20 +226,20 @@ func TestALostHookHidesTaskTools(t *testing.T) {
 func TestMiddlewareWithoutTheHookDecidesHybridsItself(t *testing.T) {
 	var s spy
 	var log log
-	a, err := mcpgo.New(newGate(t, policy.Options{Recorder: &log}, denyShadow), mcpgo.Options{})
+	a, err := mcpgo.New(adaptertest.NewGate(t, policy.Options{Recorder: &log}, adaptertest.DenyShadow), mcpgo.Options{})
 	require.NoError(t, err)
 	srv := newServer(server.WithToolHandlerMiddleware(a.Middleware()))
 	srv.AddTool(tool("hybrid", pathSchema, optional), s.handle)
 	require.Nil(t, raw(t, srv, taskCall(1, "hybrid", `{"path":"/etc/shadow"}`)).Error)
-	require.Eventually(t, func() bool { return len(log.take()) == 1 }, 5*time.Second, time.Millisecond)
-	require.Empty(t, s.take())
+	require.Eventually(t, func() bool { return len(log.Take()) == 1 }, 5*time.Second, time.Millisecond)
+	require.Empty(t, s.Take())
 	a.AddHooks(nil)
 }
 
 func TestManyTasksAtOnceAreEachDecidedOnce(t *testing.T) {
 	s := spy{ran: make(chan struct{}, 200)}
 	var log log
-	srv := newServer(mcpgo.WithGate(newGate(t, policy.Options{Recorder: &log}, denyShadow), mcpgo.Options{}))
+	srv := newServer(mcpgo.WithGate(adaptertest.NewGate(t, policy.Options{Recorder: &log}, adaptertest.DenyShadow), mcpgo.Options{}))
 	srv.AddTool(tool("hybrid", pathSchema, optional), s.handle)
 	srv.AddTaskTool(tool("report", pathSchema, required), s.task)
 	var wg sync.WaitGroup
@@ -253,15 +254,15 @@ func TestManyTasksAtOnceAreEachDecidedOnce(t *testing.T) {
 	}
 	wg.Wait()
 	s.wait(t, 50)
-	require.Len(t, s.take(), 50)
-	require.Len(t, log.take(), 100)
+	require.Len(t, s.Take(), 50)
+	require.Len(t, log.Take(), 100)
 }
 
 // Over HTTP, with mcp-go's own client, in both eras.
 func TestTasksOverHTTP(t *testing.T) {
 	for _, version := range []string{legacy, modern} {
 		s := spy{ran: make(chan struct{}, 9)}
-		srv := newServer(mcpgo.WithGate(newGate(t, policy.Options{}, denyShadow), mcpgo.Options{}))
+		srv := newServer(mcpgo.WithGate(adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow), mcpgo.Options{}))
 		srv.AddTaskTool(tool("report", pathSchema, required), s.task)
 		srv.AddTool(tool("hybrid", pathSchema, optional), s.handle)
 		c := overHTTP(version)(t, srv)
@@ -271,11 +272,11 @@ func TestTasksOverHTTP(t *testing.T) {
 			req.Params.RawArguments = json.RawMessage(`{"path":"/etc/shadow"}`)
 			_, err := c.CallTool(context.Background(), req)
 			require.ErrorContains(t, err, "not that file")
-			require.Empty(t, s.take())
+			require.Empty(t, s.Take())
 			req.Params.RawArguments = json.RawMessage(`{"path":"/tmp/a"}`)
 			_, _ = c.CallTool(context.Background(), req) // the client can't read a task in place of a result
 			s.wait(t, 1)
-			require.Len(t, s.take(), 1)
+			require.Len(t, s.Take(), 1)
 		}
 	}
 }

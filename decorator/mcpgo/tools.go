@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -17,23 +18,62 @@ import (
 
 // tools finds a server's tools where the server itself looks for them.
 type tools struct {
-	server   string
-	compiled *adapter.Tools
-	ids      *mcpwire.OwnIDs
+	server       string
+	compiled     *adapter.Tools
+	declarations *adapter.Declarations
+	report       func(error)
+	first        sync.Once // guards the list that tells the decider which tools there are
+	ids          *mcpwire.OwnIDs
 }
 
 func newTools(d decorator.Decider, o Options) *tools {
-	return &tools{server: o.Server, compiled: adapter.NewTools(d, o.Server, o.Report), ids: mcpwire.NewOwnIDs()}
+	return &tools{
+		server:       o.Server,
+		compiled:     adapter.NewTools(d, o.Server, o.Report),
+		declarations: adapter.NewDeclarations(d, o.Server, func(note string) { o.report(errors.New(note)) }),
+		report:       o.report,
+		ids:          mcpwire.NewOwnIDs(),
+	}
 }
 
 // find returns the tool of that name as it is declared at this moment, an undeclared
 // one when there is none. A tool without a handler of the ordinary kind is looked for
 // in the server's answer to tools/list: mcp-go shows task tools nowhere else.
 func (t *tools) find(ctx context.Context, name string) (*policy.Tool, error) {
+	t.first.Do(func() { t.declareAll(ctx) })
+	var found *policy.Tool
 	if tool, ok := declared(ctx, name); ok {
-		return t.compiled.Declared(name, tool), nil
+		found = t.compiled.Declared(name, tool)
+	} else if listed, err := t.listed(ctx, name); err != nil || !listed.Known() {
+		return listed, err
+	} else {
+		found = listed
 	}
-	return t.list(ctx, name)
+	if !t.declarations.Has(name) {
+		t.declarations.Also([]*policy.Tool{found})
+	}
+	return found, nil
+}
+
+// declareAll tells the decider which tools the server has: those that it has for
+// everybody, whoever may see them, and those that a list shows.
+func (t *tools) declareAll(ctx context.Context) {
+	if !t.declarations.Wanted() { // nobody wants to know
+		return
+	}
+	specs, err := t.list(ctx)
+	if err != nil {
+		t.report(fmt.Errorf("it can't be said which validators will never run: %w", err))
+		return
+	}
+	var all []*policy.Tool
+	for name, tool := range server.ServerFromContext(ctx).ListTools() {
+		all = append(all, t.compiled.Declared(name, tool.Tool))
+	}
+	for _, spec := range specs {
+		all = append(all, t.compiled.Of(spec))
+	}
+	t.declarations.Also(all)
 }
 
 // hasHandler reports whether a tool has a handler of the ordinary kind, which is run
@@ -60,8 +100,24 @@ func declared(ctx context.Context, name string) (mcp.Tool, bool) {
 
 var errNoServer = errors.New("the context of the call has no mcp-go server, so its tools can't be listed")
 
-// list asks the server for all of its tools, as a client of this session would.
-func (t *tools) list(ctx context.Context, name string) (*policy.Tool, error) {
+// listed returns the tool of that name in the server's list, an undeclared one when
+// there is none.
+func (t *tools) listed(ctx context.Context, name string) (*policy.Tool, error) {
+	specs, err := t.list(ctx)
+	for _, spec := range specs {
+		if spec.Name == name {
+			return t.compiled.Of(spec), nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return policy.UndeclaredTool(t.server, name), nil
+}
+
+// list asks the server for all of its tools, as a client of this session would. An
+// error may come with those that could be read.
+func (t *tools) list(ctx context.Context) ([]policy.ToolSpec, error) {
 	s := server.ServerFromContext(ctx)
 	if s == nil {
 		return nil, errNoServer
@@ -70,7 +126,7 @@ func (t *tools) list(ctx context.Context, name string) (*policy.Tool, error) {
 	for more := true; more; {
 		page, err := ask(ctx, s, pages.Request(t.ids.Next()))
 		if err == nil && page == nil { // a server without tools
-			return policy.UndeclaredTool(t.server, name), nil
+			return nil, nil
 		}
 		if err == nil {
 			more, err = pages.Add(page)
@@ -80,15 +136,10 @@ func (t *tools) list(ctx context.Context, name string) (*policy.Tool, error) {
 		}
 	}
 	specs, err := pages.Specs(t.server)
-	for _, spec := range specs {
-		if spec.Name == name {
-			return t.compiled.Of(spec), nil
-		}
-	}
 	if err != nil {
-		return nil, fmt.Errorf("the server's tools can't be listed: %w", err)
+		err = fmt.Errorf("the server's tools can't be listed: %w", err)
 	}
-	return policy.UndeclaredTool(t.server, name), nil
+	return specs, err
 }
 
 // ask returns the result of a request to the server, nil when it has no such method.

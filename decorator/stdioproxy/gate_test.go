@@ -2,10 +2,12 @@ package stdioproxy_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/regogate/regogate/decorator/internal/adaptertest"
 	"github.com/regogate/regogate/decorator/stdioproxy"
 	"github.com/regogate/regogate/policy"
 )
@@ -88,4 +90,21 @@ func nestedArrays(n int) string {
 		b[i], b[2*n-1-i] = '[', ']'
 	}
 	return `{"path":` + string(b) + `}`
+}
+
+// A validator for a tool that the server doesn't declare will never run, and the log
+// says so once the tools are known, and once only.
+func TestValidatorOfAnUndeclaredToolIsLogged(t *testing.T) {
+	gate := adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow)
+	adaptertest.Mistype(t, gate)
+	x := newSession(t, script{Pages: [][]string{{"other"}, {"read", "grow_silently"}}, Later: []string{"late"}}, func(o *stdioproxy.Options) { o.Gate = gate })
+	x.handshake()
+	x.send(callLine("1", "grow_silently"))
+	x.requireRan("1", "grow_silently")
+	x.send(callLine("2", "late"))
+	x.requireRan("2", "late")
+	require.Zero(t, x.end())
+	log := x.log.String()
+	require.Equal(t, 1, strings.Count(log, "will never run"), log)
+	require.Contains(t, log, `level=WARN msg="validator \"quota\" for tool \"raed\" will never run: no server declares such a tool" server=fake`)
 }

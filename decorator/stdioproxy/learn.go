@@ -11,16 +11,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/regogate/regogate/decorator/internal/adapter"
 	"github.com/regogate/regogate/decorator/internal/mcpwire"
 	"github.com/regogate/regogate/policy"
 )
 
 // A learner asks the server for its tools whenever the toolbox wants to know.
 type learner struct {
-	o      *Options
-	ids    *mcpwire.OwnIDs
-	box    *toolbox
-	server *lineWriter
+	o            *Options
+	ids          *mcpwire.OwnIDs
+	box          *toolbox
+	server       *lineWriter
+	declarations *adapter.Declarations
 
 	mu      sync.Mutex
 	awaited json.RawMessage // id of the question under way
@@ -48,6 +50,7 @@ func (l *learner) run(ctx context.Context) {
 		again := l.box.finish(tools, fresh, err)
 		if err == nil {
 			l.o.Logger.Debug("learned the server's tools", "server", l.o.Server, "tools", len(tools))
+			l.declarations.Only(tools)
 			if l.o.OnTools != nil {
 				l.o.OnTools(tools)
 			}

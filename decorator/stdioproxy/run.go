@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/regogate/regogate/decorator/internal/adapter"
 	"github.com/regogate/regogate/decorator/internal/mcpwire"
 )
 
@@ -68,7 +69,8 @@ func newProxy(o *Options, methods *mcpwire.Methods, server *process) *proxy {
 		stop:    make(chan struct{}),
 	}
 	p.handshake = &handshake{box: p.box}
-	p.learner = &learner{o: o, ids: p.ids, box: p.box, server: p.server}
+	declared := adapter.NewDeclarations(o.Gate, o.Server, func(note string) { o.Logger.Warn(note, "server", o.Server) })
+	p.learner = &learner{o: o, ids: p.ids, box: p.box, server: p.server, declarations: declared}
 	return p
 }
 

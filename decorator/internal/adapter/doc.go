@@ -1,5 +1,6 @@
 // Package adapter has what the adapters of the MCP SDKs share: asking a decider
-// without trusting it to come back whole, keeping declared tools compiled, finding
+// without trusting it to come back whole, keeping declared tools compiled and telling
+// the decider which there are, finding
 // numbers that a handler would not get as they were decided, and turning a decision
 // into the parts of an answer.
 //
