@@ -30,11 +30,16 @@ var sources = []source{
 	{"plain handlers", plain, wrappable, true, nil},
 	{"typed handlers", typed, wrappable, false, nil},
 	{"JSON over POST", overPOST, wrappable, true, nil},
-	{"go-sdk in memory", goSDKInMemory, enveloped, false, nil}, // the client writes the message
-	{"go-sdk over Streamable HTTP", goSDKOverHTTP, enveloped, true, nil},
-	{"go-sdk client", goSDKClient, enveloped, false, nil},
-	{"mcp-go", mcpGo, decoded, true, func(r row) bool { return spec(r.tool).Name == "" }},
-	{"stdio proxy", stdio, oneLine, true, nil},
+	{"go-sdk in memory, sessions", goSDKInMemory(sessions), enveloped, false, nil}, // the client writes the message
+	{"go-sdk in memory, stateless", goSDKInMemory(stateless), enveloped, false, nil},
+	{"go-sdk over Streamable HTTP, sessions", goSDKOverHTTP(sessions), enveloped, true, nil},
+	{"go-sdk over Streamable HTTP, stateless", goSDKOverHTTP(stateless), decoded, true, nil},
+	{"go-sdk client, sessions", goSDKClient(sessions), enveloped, false, nil},
+	{"go-sdk client, stateless", goSDKClient(stateless), enveloped, false, nil},
+	{"mcp-go, sessions", mcpGo(sessions), decoded, true, func(r row) bool { return spec(r.tool).Name == "" }},
+	{"mcp-go, stateless", mcpGo(stateless), decoded, true, func(r row) bool { return spec(r.tool).Name == "" }},
+	{"stdio proxy, sessions", stdio(sessions), oneLine, true, nil},
+	{"stdio proxy, stateless", stdio(stateless), oneLine, true, nil},
 }
 
 func oneLine(r row) string {
@@ -44,14 +49,15 @@ func oneLine(r row) string {
 	return enveloped(r)
 }
 
-// decoded says what mcp-go refuses to read before anybody is asked.
+// decoded says what is refused as unreadable before anybody is asked: by mcp-go, and by
+// go-sdk where it compares the message with its headers.
 func decoded(r row) string {
 	var v any
 	if why := enveloped(r); why != "" || r.arguments == "" {
 		return why
 	}
 	if json.Unmarshal([]byte(r.arguments), &v) != nil {
-		return "a number beyond float64 makes the message unreadable for mcp-go"
+		return "a number beyond float64 makes the message unreadable for the SDK"
 	}
 	return ""
 }
@@ -67,13 +73,14 @@ func goSDKServer(f *fixture) *mcp.Server {
 	return s
 }
 
-func inMemory(t *testing.T, s *mcp.Server, c *mcp.Client) *mcp.ClientSession {
+func inMemory(t *testing.T, e era, s *mcp.Server, c *mcp.Client) *mcp.ClientSession {
 	t.Helper()
 	near, far := mcp.NewInMemoryTransports()
 	ss, err := s.Connect(ambient(), far, nil)
 	require.NoError(t, err)
-	cs, err := c.Connect(ambient(), near, nil)
+	cs, err := c.Connect(ambient(), near, &mcp.ClientSessionOptions{ProtocolVersion: string(e)})
 	require.NoError(t, err)
+	require.EqualValues(t, e, cs.InitializeResult().ProtocolVersion)
 	t.Cleanup(func() {
 		_ = cs.Close()
 		_ = ss.Wait()
@@ -101,39 +108,63 @@ func viaClient(cs *mcp.ClientSession) func(*testing.T, row) wire {
 	}
 }
 
-func goSDKInMemory(t *testing.T, f *fixture) func(*testing.T, row) wire {
-	s := goSDKServer(f)
-	require.NoError(t, gosdk.GateServer(s, f.gate, gosdk.Options{Caller: func(context.Context, *mcp.RequestExtra) (policy.Caller, error) { return caller, nil }}))
-	return viaClient(inMemory(t, s, mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, nil)))
+// A starter starts a source for one gate.
+type starter func(t *testing.T, f *fixture) func(*testing.T, row) wire
+
+func goSDKInMemory(e era) starter {
+	return func(t *testing.T, f *fixture) func(*testing.T, row) wire {
+		return viaClient(inMemory(t, e, gatedGoSDKServer(t, f), mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, nil)))
+	}
 }
 
-func goSDKClient(t *testing.T, f *fixture) func(*testing.T, row) wire {
-	c := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, nil)
-	require.NoError(t, gosdk.GateClient(c, f.gate, gosdk.ClientOptions{}))
-	return viaClient(inMemory(t, goSDKServer(f), c))
+func goSDKClient(e era) starter {
+	return func(t *testing.T, f *fixture) func(*testing.T, row) wire {
+		c := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, nil)
+		require.NoError(t, gosdk.GateClient(c, f.gate, gosdk.ClientOptions{}))
+		return viaClient(inMemory(t, e, goSDKServer(f), c))
+	}
 }
 
-func goSDKOverHTTP(t *testing.T, f *fixture) func(*testing.T, row) wire {
+func gatedGoSDKServer(t *testing.T, f *fixture) *mcp.Server {
+	t.Helper()
 	s := goSDKServer(f)
 	require.NoError(t, gosdk.GateServer(s, f.gate, gosdk.Options{Caller: func(context.Context, *mcp.RequestExtra) (policy.Caller, error) { return caller, nil }}))
+	return s
+}
+
+func goSDKOverHTTP(e era) starter {
+	return func(t *testing.T, f *fixture) func(*testing.T, row) wire {
+		return overHTTP(t, e, gatedGoSDKServer(t, f))
+	}
+}
+
+func overHTTP(t *testing.T, e era, s *mcp.Server) func(*testing.T, row) wire {
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
 	t.Cleanup(server.Close)
 	return func(t *testing.T, r row) wire {
-		request, err := http.NewRequest(http.MethodPost, server.URL, reader(message(r)))
+		request, err := http.NewRequest(http.MethodPost, server.URL, reader(e.message(r)))
 		require.NoError(t, err)
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("Accept", "application/json, text/event-stream")
-		request.Header.Set("Mcp-Protocol-Version", "2025-11-25")
+		request.Header.Set("Mcp-Protocol-Version", string(e))
+		if e == stateless {
+			request.Header.Set("Mcp-Method", "tools/call")
+			request.Header.Set("Mcp-Name", r.tool)
+		}
 		response, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
 		defer response.Body.Close()
 		raw, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
-		return fromMessage(t, raw)
+		return e.read(t, raw)
 	}
 }
 
-func mcpGo(t *testing.T, f *fixture) func(*testing.T, row) wire {
+func mcpGo(e era) starter {
+	return func(t *testing.T, f *fixture) func(*testing.T, row) wire { return handledByMCPGo(t, e, f) }
+}
+
+func handledByMCPGo(t *testing.T, e era, f *fixture) func(*testing.T, row) wire {
 	s := mcpgoserver.NewMCPServer("t", "1")
 	require.NoError(t, mcpgo.Install(s, f.gate, mcpgo.Options{Exact: func(string) bool { return true }}))
 	for _, tool := range tools {
@@ -143,9 +174,9 @@ func mcpGo(t *testing.T, f *fixture) func(*testing.T, row) wire {
 		})
 	}
 	return func(t *testing.T, r row) wire {
-		raw, err := json.Marshal(s.HandleMessage(ambient(), json.RawMessage(message(r))))
+		raw, err := json.Marshal(s.HandleMessage(ambient(), json.RawMessage(e.message(r))))
 		require.NoError(t, err)
-		return fromMessage(t, raw)
+		return e.read(t, raw)
 	}
 }
 
@@ -185,16 +216,20 @@ func serve() {
 			for _, tool := range tools {
 				list = append(list, fmt.Sprintf(`{"name":%q,"inputSchema":%s}`, tool.name, tool.schema))
 			}
-			result = `{"tools":[` + strings.Join(list, ",") + `]}`
+			result = `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[` + strings.Join(list, ",") + `]}`
 		case "tools/call":
 			got, _ := json.Marshal(string(m.Params.Arguments)) // a string of what is valid UTF-8
-			result = `{"content":[{"type":"text","text":` + string(got) + `}]}`
+			result = `{"resultType":"complete","content":[{"type":"text","text":` + string(got) + `}]}`
 		}
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 	}
 }
 
-func stdio(t *testing.T, f *fixture) func(*testing.T, row) wire {
+func stdio(e era) starter {
+	return func(t *testing.T, f *fixture) func(*testing.T, row) wire { return overStdio(t, e, f) }
+}
+
+func overStdio(t *testing.T, e era, f *fixture) func(*testing.T, row) wire {
 	clientIn, toProxy := io.Pipe()
 	fromProxy, proxyOut := io.Pipe()
 	done := make(chan error, 1)
@@ -219,15 +254,17 @@ func stdio(t *testing.T, f *fixture) func(*testing.T, row) wire {
 			t.Error("the proxy does not end")
 		}
 	})
-	say(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
-	_, err := lines.ReadString('\n')
-	require.NoError(t, err)
-	say(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	if e == sessions { // the other era has no handshake
+		say(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+		_, err := lines.ReadString('\n')
+		require.NoError(t, err)
+		say(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	}
 	return func(t *testing.T, r row) wire {
-		say(t, message(r))
+		say(t, e.message(r))
 		raw, err := lines.ReadBytes('\n')
 		require.NoError(t, err)
-		w := fromMessage(t, raw)
+		w := e.read(t, raw)
 		if w.ran {
 			var m struct {
 				Result struct{ Content []struct{ Text string } }

@@ -142,14 +142,38 @@ func enveloped(r row) string {
 	return ""
 }
 
+// An era of the protocol, by the version that stands for it.
+type era string
+
+const (
+	sessions  era = "2025-11-25"
+	stateless era = "2026-07-28"
+)
+
 // message is the call as JSON-RPC.
-func message(r row) string {
+func (e era) message(r row) string {
 	name, _ := json.Marshal(r.tool)
 	arguments := ""
 	if r.arguments != "" {
 		arguments = `,"arguments":` + r.arguments
 	}
+	if e == stateless {
+		arguments += `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	}
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":` + string(name) + arguments + `}}`
+}
+
+// read reads the answer to a message, and what its era demands of it.
+func (e era) read(t *testing.T, raw []byte) wire {
+	t.Helper()
+	var m struct {
+		Result *struct{ ResultType string }
+	}
+	require.NoError(t, json.Unmarshal(raw, &m), string(raw))
+	if e == stateless && m.Result != nil {
+		require.Equal(t, "complete", m.Result.ResultType, string(raw))
+	}
+	return fromMessage(t, raw)
 }
 
 // fromMessage reads the answer to a message.
