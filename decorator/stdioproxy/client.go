@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/regogate/regogate/decorator/internal/mcpwire"
+	"github.com/regogate/regogate/decorator/internal/toolbox"
 )
 
 // A handshake follows what a client says, to learn when the server may be asked for
 // its tools: not before the client could ask itself.
 type handshake struct {
-	box *toolbox
+	box *toolbox.Box
 
 	mu         sync.Mutex
 	session    bool   // notifications/initialized was sent: the era of sessions
@@ -27,7 +28,7 @@ func (h *handshake) initialized() {
 	h.mu.Lock()
 	h.session = true
 	h.mu.Unlock()
-	h.box.enable(nil)
+	h.box.Enable(nil)
 }
 
 // initializing is called before an initialize goes to the server.
@@ -64,17 +65,17 @@ func (h *handshake) request(m *mcpwire.Message) {
 		return
 	}
 	if meta := mcpwire.StatelessMeta(m); meta != nil {
-		h.box.enable(meta)
+		h.box.Enable(meta)
 	} else if answered {
 		// Not every client says that it is initialized. If it asks, the gate may, too.
-		h.box.enable(nil)
+		h.box.Enable(nil)
 	}
 }
 
 // readClient handles what the client says until it ends.
 func (p *proxy) readClient(ctx context.Context) {
 	defer func() {
-		p.box.end()
+		p.box.End()
 		p.queue.close()
 	}()
 	lines := newLineReader(p.o.Stdin, p.o.MessageBytes)
@@ -172,10 +173,10 @@ func (p *proxy) request(ctx context.Context, line []byte, m *mcpwire.Message) {
 
 // call decides a call at once if it can, and has it wait otherwise.
 func (p *proxy) call(ctx context.Context, line []byte, m *mcpwire.Message) {
-	t, ok := p.box.lookup(m.Tool)
+	t, ok := p.box.Lookup(m.Tool)
 	switch {
 	case !ok:
-		p.enqueue(ctx, line, m, p.box.ask(m.Tool))
+		p.enqueue(ctx, line, m, p.box.Ask(m.Tool))
 	case p.queue.idle():
 		p.decide(ctx, line, m, t)
 	default:
@@ -193,7 +194,7 @@ func (p *proxy) inTurn(ctx context.Context, line []byte, m *mcpwire.Message) {
 	p.enqueue(ctx, line, m, nil)
 }
 
-func (p *proxy) enqueue(ctx context.Context, line []byte, m *mcpwire.Message, q *question) {
+func (p *proxy) enqueue(ctx context.Context, line []byte, m *mcpwire.Message, q *toolbox.Question) {
 	it := &item{line: line, message: m, question: q, deadline: time.Now().Add(p.o.Hold.Timeout), gone: make(chan struct{})}
 	switch {
 	case p.queue.add(it):

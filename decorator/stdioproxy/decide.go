@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
-	"github.com/google/uuid"
-
+	"github.com/regogate/regogate/decorator/internal/adapter"
 	"github.com/regogate/regogate/decorator/internal/mcpwire"
 	"github.com/regogate/regogate/policy"
 )
@@ -27,14 +25,9 @@ func (p *proxy) decide(ctx context.Context, line []byte, m *mcpwire.Message, t *
 	p.answer(mcpwire.Refusal(m, d, t))
 }
 
-// ask asks the gate. One that panics has not allowed anything.
-func (p *proxy) ask(ctx context.Context, m *mcpwire.Message, t *policy.Tool) (d policy.Decision) {
-	defer func() {
-		if r := recover(); r != nil {
-			d = p.refusal(policy.Undecided, "the policy could not be evaluated for this call", fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
-		}
-	}()
-	return p.o.Gate.Decide(ctx, policy.Call{
+// ask asks the gate.
+func (p *proxy) ask(ctx context.Context, m *mcpwire.Message, t *policy.Tool) policy.Decision {
+	return adapter.Decide(ctx, p.o.Gate, policy.Call{
 		Tool:      t,
 		Arguments: m.Arguments(),
 		ID:        mcpwire.IDText(m.ID),
@@ -43,23 +36,13 @@ func (p *proxy) ask(ctx context.Context, m *mcpwire.Message, t *policy.Tool) (d 
 	})
 }
 
-// refusal makes a decision where the gate makes none.
-func (p *proxy) refusal(code policy.Code, message string, err error) policy.Decision {
-	return policy.Decision{
-		ID:       uuid.NewString(),
-		Server:   p.o.Server,
-		Refusals: []policy.Refusal{{Code: code, Message: message}},
-		Err:      err,
-	}
-}
-
 // notReady refuses a call to a tool of which nothing is known yet. The gate is asked
 // all the same, so that the refusal is recorded; whatever it says, the call stays here.
 func (p *proxy) notReady(ctx context.Context, m *mcpwire.Message, why error) {
 	t := policy.UnlearnedTool(p.o.Server, m.Tool, why)
 	d := p.ask(ctx, m, t)
 	if d.Effective {
-		d = p.refusal(policy.NotReady, "the server's tools are not known yet, so no call can be checked", why)
+		d = adapter.Refused(t, policy.NotReady, "the server's tools are not known yet, so no call can be checked", why)
 	}
 	p.logRefusal("refused a call", d, t)
 	p.answer(mcpwire.Refusal(m, d, t))
@@ -109,16 +92,16 @@ var errGone = errors.New("cancelled")
 // await returns the tool that a waiting call names, as soon as it is known.
 func (p *proxy) await(ctx context.Context, it *item) (*policy.Tool, error) {
 	name := it.message.Tool
-	if t, ok := p.box.lookup(name); ok {
+	if t, ok := p.box.Lookup(name); ok {
 		return t, nil
 	}
 	if it.question == nil { // it was known when the call came
-		it.question = p.box.ask(name)
+		it.question = p.box.Ask(name)
 	}
 	timer := time.NewTimer(time.Until(it.deadline))
 	defer timer.Stop()
 	for {
-		t, pending, err := p.box.answer(it.question)
+		t, pending, err := p.box.Answer(it.question)
 		switch {
 		case err != nil:
 			return nil, err

@@ -2,7 +2,6 @@ package stdioproxy
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -13,10 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/regogate/regogate/decorator/internal/mcpwire"
-	"github.com/regogate/regogate/policy"
 )
-
-func tool(name string) *policy.Tool { return policy.NewNoopGate().Tool(policy.ToolSpec{Name: name}) }
 
 func TestLineReader(t *testing.T) {
 	const buffer = readBuffer
@@ -70,127 +66,6 @@ func TestLineWriter(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("broken") }
-
-func TestToolbox(t *testing.T) {
-	b := newToolbox()
-	_, ok := b.lookup("a")
-	require.False(t, ok)
-	_, ok, _ = b.begin()
-	require.False(t, ok, "the server may not be asked yet")
-	early := b.ask("a")
-	b.enable(nil)
-	_, ok, _ = b.begin()
-	require.True(t, ok)
-	_, ok, _ = b.begin()
-	require.False(t, ok, "one run at a time")
-	shared := b.ask("a")
-	_, pending, err := b.answer(early)
-	require.NoError(t, err)
-	require.NotNil(t, pending)
-
-	require.False(t, b.finish([]*policy.Tool{tool("a")}, 0, nil))
-	for _, q := range []*question{early, shared} {
-		got, pending, err := b.answer(q)
-		require.NoError(t, err)
-		require.Nil(t, pending)
-		require.Equal(t, "a", got.Name())
-	}
-	_, ok, _ = b.begin()
-	require.False(t, ok, "calls that came before or during the run share it")
-
-	unknown := b.ask("b")
-	_, ok, _ = b.begin()
-	require.True(t, ok)
-	b.finish([]*policy.Tool{tool("a")}, 0, nil)
-	got, pending, err := b.answer(unknown)
-	require.True(t, got == nil && pending == nil && err == nil, "the server has no such tool")
-
-	b.changed()
-	_, ok = b.lookup("a")
-	require.False(t, ok, "the list is no longer the server's")
-	stale := b.ask("a")
-	_, ok, _ = b.begin()
-	require.True(t, ok)
-	b.changed() // meanwhile
-	require.True(t, b.finish([]*policy.Tool{tool("a")}, 0, nil))
-	_, ok = b.lookup("a")
-	require.False(t, ok, "the list was asked for before it changed")
-	_, pending, err = b.answer(stale)
-	require.NoError(t, err)
-	require.NotNil(t, pending, "a further run is needed")
-	_, ok, _ = b.begin()
-	require.True(t, ok)
-	b.finish(nil, 0, errors.New("no list"))
-	_, _, err = b.answer(stale)
-	require.ErrorContains(t, err, "no list")
-	_, ok = b.lookup("a")
-	require.False(t, ok)
-}
-
-// A call that doesn't know its tool isn't answered by a run that began before it came.
-func TestToolboxDoesNotAnswerFromThePast(t *testing.T) {
-	b := newToolbox()
-	b.enable(nil)
-	b.begin()
-	b.finish([]*policy.Tool{tool("a")}, 0, nil)
-	b.ask("b")
-	_, ok, _ := b.begin()
-	require.True(t, ok)
-	later := b.ask("c")
-	b.finish([]*policy.Tool{tool("a")}, 0, nil)
-	_, pending, _ := b.answer(later)
-	require.NotNil(t, pending)
-}
-
-func TestToolboxInTheStatelessEra(t *testing.T) {
-	b := newToolbox()
-	b.enable(json.RawMessage(`{}`))
-	b.begin()
-	b.finish([]*policy.Tool{tool("a")}, time.Hour, nil)
-	require.WithinDuration(t, time.Now().Add(time.Hour), b.expires, time.Minute)
-	_, ok := b.lookup("a")
-	require.True(t, ok)
-	b.expires = time.Now()
-	_, ok = b.lookup("a")
-	require.False(t, ok, "older than the server allows")
-	q := b.ask("a")
-	stateless, ok, _ := b.begin()
-	require.True(t, ok)
-	require.Equal(t, `{}`, string(stateless))
-	b.finish([]*policy.Tool{tool("a")}, 0, nil)
-	require.WithinDuration(t, time.Now().Add(minFresh), b.expires, time.Second)
-	got, _, err := b.answer(q)
-	require.NoError(t, err)
-	require.Equal(t, "a", got.Name())
-
-	b.enable(nil) // a session after all
-	stateless, ok, _ = b.begin()
-	require.True(t, ok)
-	require.Nil(t, stateless)
-}
-
-// Tools whose declaration stayed the same are not made ready a second time.
-func TestToolboxSame(t *testing.T) {
-	gate := policy.NewNoopGate()
-	spec := policy.ToolSpec{Name: "a", InputSchema: json.RawMessage(`{}`)}
-	known := gate.Tool(spec)
-	b := newToolbox()
-	b.enable(nil)
-	b.begin()
-	b.finish([]*policy.Tool{known}, 0, nil)
-	require.Same(t, known, b.same(spec))
-	for _, other := range []policy.ToolSpec{
-		{Name: "a", InputSchema: json.RawMessage(`{ }`)},
-		{Name: "a", InputSchema: json.RawMessage(`{}`), Title: "x"},
-		{Name: "a", InputSchema: json.RawMessage(`{}`), OutputSchema: true},
-		{Name: "a", InputSchema: json.RawMessage(`{}`), Annotations: json.RawMessage(`{}`)},
-		{Name: "a", InputSchema: json.RawMessage(`{}`), Server: "s"},
-		{Name: "a", InputSchema: json.RawMessage(`{}`), Broken: errors.New("x")},
-		{Name: "b", InputSchema: json.RawMessage(`{}`)},
-	} {
-		require.Nil(t, b.same(other), other)
-	}
-}
 
 func newItem(t *testing.T, line string) *item {
 	t.Helper()

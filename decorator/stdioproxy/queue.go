@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/regogate/regogate/decorator/internal/mcpwire"
+	"github.com/regogate/regogate/decorator/internal/toolbox"
 )
 
 // An item is a message of the client that waits for its turn.
 type item struct {
 	line     []byte
 	message  *mcpwire.Message
-	question *question // of a call whose tool wasn't known when it came
+	question *toolbox.Question // of a call whose tool wasn't known when it came
 	deadline time.Time
 	gone     chan struct{} // closed when the item was cancelled
 }

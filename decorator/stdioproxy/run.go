@@ -3,12 +3,13 @@ package stdioproxy
 import (
 	"context"
 	"fmt"
-
 	"sync"
 	"time"
 
 	"github.com/regogate/regogate/decorator/internal/adapter"
 	"github.com/regogate/regogate/decorator/internal/mcpwire"
+	"github.com/regogate/regogate/decorator/internal/toolbox"
+	"github.com/regogate/regogate/policy"
 )
 
 // A proxy stands between one client and one server.
@@ -16,8 +17,9 @@ type proxy struct {
 	o         *Options
 	methods   *mcpwire.Methods
 	ids       *mcpwire.OwnIDs
-	box       *toolbox
-	learner   *learner
+	box       *toolbox.Box
+	learner   *toolbox.Learner
+	questions *questioner
 	queue     *queue
 	handshake *handshake
 	client    *lineWriter // what the client reads
@@ -62,23 +64,43 @@ func newProxy(o *Options, methods *mcpwire.Methods, server *process) *proxy {
 		o:       o,
 		methods: methods,
 		ids:     mcpwire.NewOwnIDs(),
-		box:     newToolbox(),
+		box:     toolbox.New(0),
 		queue:   newQueue(o.Hold),
 		client:  &lineWriter{w: o.Stdout},
 		server:  &lineWriter{w: server.stdin},
 		stop:    make(chan struct{}),
 	}
 	p.handshake = &handshake{box: p.box}
-	declared := adapter.NewDeclarations(o.Gate, o.Server, func(note string) { o.Logger.Warn(note, "server", o.Server) })
-	p.learner = &learner{o: o, ids: p.ids, box: p.box, server: p.server, declarations: declared}
+	p.questions = &questioner{o: o, server: p.server}
+	p.learner = &toolbox.Learner{
+		Box:     p.box,
+		IDs:     p.ids,
+		Ask:     p.questions.ask,
+		Tools:   adapter.NewTools(o.Gate, o.Server, func(err error) { o.Logger.Warn(err.Error(), "server", o.Server) }),
+		Server:  o.Server,
+		Timeout: o.LearnTimeout,
+		Logger:  o.Logger,
+		OnTools: onTools(o),
+	}
 	return p
+}
+
+// onTools tells whoever wants to know the tools.
+func onTools(o *Options) func([]*policy.Tool) {
+	declared := adapter.NewDeclarations(o.Gate, o.Server, func(note string) { o.Logger.Warn(note, "server", o.Server) })
+	return func(tools []*policy.Tool) {
+		declared.Only(tools)
+		if o.OnTools != nil {
+			o.OnTools(tools)
+		}
+	}
 }
 
 func (p *proxy) run(ctx context.Context, server *process) (int, error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go p.readClient(inner) // ends when Read does
-	worked, learned, read := async(func() { p.work(inner) }), async(func() { p.learner.run(inner) }), async(func() { p.readServer(server.stdout) })
+	worked, learned, read := async(func() { p.work(inner) }), async(func() { p.learner.Run(inner) }), async(func() { p.readServer(server.stdout) })
 
 	p.pass(inner, server, worked, read)
 	interrupted := ctx.Err()

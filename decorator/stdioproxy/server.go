@@ -75,9 +75,9 @@ func (p *proxy) interesting(line []byte) bool {
 func (p *proxy) heard(m mcpwire.ServerMessage) bool {
 	switch {
 	case m.Method == mcpwire.ToolsListChanged:
-		p.box.changed() // before the client learns of it and calls a new tool
+		p.box.Changed() // before the client learns of it and calls a new tool
 	case m.IsResponse() && p.ids.Owns(m.ID):
-		p.learner.take(m)
+		p.questions.take(m)
 		return true
 	case m.IsResponse():
 		p.handshake.response(m)

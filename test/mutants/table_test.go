@@ -83,7 +83,7 @@ var table = []mutant{
 	{"HTTP: a form parsed before stays", "decorator/http.go", "\tr.Form, r.PostForm, r.MultipartForm = nil, nil, nil\n", "", "./decorator", "TestHTTPBodyIsTheOnlyOne"},
 	// decorator: adapters and the proxy.
 	{"stdio: a refused call is sent on", "decorator/stdioproxy/decide.go", "\tif d.Effective {\n\t\tp.forward(line)\n", "\tif true {\n\t\tp.forward(line)\n", "./decorator/stdioproxy", "TestAllowedAndRefused"},
-	{"stdio: a gate that panics has allowed it", "decorator/stdioproxy/decide.go", "debug.Stack()))\n", "debug.Stack()))\n\t\t\td.Effective = true\n", "./decorator/stdioproxy", "TestAllowedAndRefused"},
+	{"stdio: a gate that panics has allowed it", "decorator/internal/adapter/decider.go", "debug.Stack()))\n", "debug.Stack()))\n\t\t\tdecision.Effective = true\n", "./decorator/stdioproxy", "TestAllowedAndRefused"},
 	{"go-sdk server: a refused call runs", "decorator/gosdk/middleware.go", "call); !decision.Effective {", "call); !decision.Effective && false {", "./decorator/gosdk", "TestEveryCallIsDecidedBeforeTheHandlerRuns"},
 	{"go-sdk server: rounding is let through", "decorator/gosdk/options.go", "\t\terr = inexact(call.Arguments)\n", "\t\t_ = inexact(call.Arguments)\n", "./decorator/gosdk", "TestANumberThatATypedToolWouldRoundIsRefused"},
 	{"go-sdk client: a refused call is sent", "decorator/gosdk/client.go", "call, arguments); !d.Effective {", "call, arguments); !d.Effective && false {", "./decorator/gosdk", "TestAClientSendsOnlyWhatIsLetThrough"},

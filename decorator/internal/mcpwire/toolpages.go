@@ -47,6 +47,7 @@ type ToolPages struct {
 	tools  []byte // the elements read so far, with commas between them
 	fresh  time.Duration
 	dated  bool
+	closed bool // a page is not for everybody
 }
 
 // NewToolPages begins a list. meta is the _meta of every request, nil in the era of
@@ -95,6 +96,7 @@ func (p *ToolPages) Add(result json.RawMessage) (more bool, err error) {
 	if page.dated && (!p.dated || page.fresh < p.fresh) {
 		p.fresh, p.dated = page.fresh, true
 	}
+	p.closed = p.closed || !page.public
 	if page.next == "" {
 		return false, nil
 	}
@@ -124,12 +126,17 @@ func (p *ToolPages) Specs(server string) ([]policy.ToolSpec, error) {
 // whether it says so (2026-07-28: ttlMs).
 func (p *ToolPages) Fresh() (time.Duration, bool) { return p.fresh, p.dated }
 
+// Public reports whether the server says, on every page, that the list is the same for
+// everybody (2026-07-28: cacheScope).
+func (p *ToolPages) Public() bool { return p.pages > 0 && !p.closed }
+
 // A toolPage is one page's members that matter here.
 type toolPage struct {
-	tools jsontext.Value
-	next  string
-	fresh time.Duration
-	dated bool
+	tools  jsontext.Value
+	next   string
+	fresh  time.Duration
+	dated  bool
+	public bool
 }
 
 // maxFresh keeps a number of milliseconds from overflowing a Duration.
@@ -183,6 +190,8 @@ func (page *toolPage) take(name string, raw jsontext.Value) error {
 			page.dated = true
 			page.fresh = time.Duration(min(max(ms, 0), maxFresh.Seconds()*1000)) * time.Millisecond
 		}
+	case "cacheScope":
+		page.public = string(raw) == `"public"`
 	case "resultType":
 		var kind string
 		if err := json.Unmarshal(raw, &kind); err != nil || kind != "complete" {

@@ -1,7 +1,6 @@
-package stdioproxy
+package toolbox
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"sync"
@@ -14,11 +13,15 @@ import (
 // the server says: many say "not at all", which would double the cost of each call.
 const minFresh = 10 * time.Second
 
-// A toolbox holds what is known of the server's tools, and who needs to know more.
+// A Box holds what is known of the server's tools, and who needs to know more.
 // Asking the server is a run; runs are counted from 1, and one is under way at most.
-type toolbox struct {
-	mu    sync.Mutex
-	tools map[string]*policy.Tool
+// Make it with [New]; it is safe for concurrent use.
+type Box struct {
+	lifetime time.Duration
+
+	mu     sync.Mutex
+	tools  map[string]*policy.Tool
+	public bool // the server says that everybody has the same list
 
 	enabled   bool            // the server may be asked
 	ended     bool            // the client will say nothing more that could enable it
@@ -35,16 +38,21 @@ type toolbox struct {
 	news chan struct{} // closed at the next change of any of this
 }
 
-func newToolbox() *toolbox { return &toolbox{known: -1, news: make(chan struct{})} }
+// New returns a box that knows nothing. Where the server doesn't say for how long its
+// list may be relied on, and nothing would say that it changed, lifetime does; 0 is for
+// ever.
+func New(lifetime time.Duration) *Box {
+	return &Box{lifetime: lifetime, known: -1, news: make(chan struct{})}
+}
 
 // tell wakes everybody who waits for news. The lock is held.
-func (b *toolbox) tell() {
+func (b *Box) tell() {
 	close(b.news)
 	b.news = make(chan struct{})
 }
 
-// enable allows to ask the server, with that _meta.
-func (b *toolbox) enable(stateless json.RawMessage) {
+// Enable allows to ask the server, with that _meta.
+func (b *Box) Enable(stateless json.RawMessage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	first := !b.enabled || stateless == nil && b.stateless != nil // a session after all
@@ -55,16 +63,16 @@ func (b *toolbox) enable(stateless json.RawMessage) {
 	}
 }
 
-// end says that the client has said all.
-func (b *toolbox) end() {
+// End says that the client has said all.
+func (b *Box) End() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ended = true
 	b.tell()
 }
 
-// changed says that the list in force is no longer the server's.
-func (b *toolbox) changed() {
+// Changed says that the list in force is no longer the server's.
+func (b *Box) Changed() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.changes++
@@ -72,13 +80,21 @@ func (b *toolbox) changed() {
 	b.tell()
 }
 
+// Outdated says the same, but has the server asked only when somebody needs to know.
+func (b *Box) Outdated() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.changes++
+	b.tell()
+}
+
 // fresh reports whether the list in force may be relied on. The lock is held.
-func (b *toolbox) fresh() bool {
+func (b *Box) fresh() bool {
 	return b.known == b.changes && (b.expires.IsZero() || time.Now().Before(b.expires))
 }
 
-// lookup returns a tool of a list that may be relied on.
-func (b *toolbox) lookup(name string) (*policy.Tool, bool) {
+// Lookup returns a tool of a list that may be relied on.
+func (b *Box) Lookup(name string) (*policy.Tool, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.fresh() {
@@ -88,19 +104,27 @@ func (b *toolbox) lookup(name string) (*policy.Tool, bool) {
 	return t, ok
 }
 
+// Public reports whether there is a list that may be relied on, and that the server
+// gives to everybody alike.
+func (b *Box) Public() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.public && b.fresh()
+}
+
 var errNoHandshake = errors.New("the client ended its input before it had said what is needed to ask for the tools")
 
-// A question is what a call that lookup has no answer for wants to know.
-type question struct {
+// A Question is what a call that Lookup has no answer for wants to know.
+type Question struct {
 	name string
 	run  int // the run whose outcome answers it
 }
 
-// ask makes a question of a call, and has the server asked if that is needed.
-func (b *toolbox) ask(name string) *question {
+// Ask makes a question of a call, and has the server asked if that is needed.
+func (b *Box) Ask(name string) *Question {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	q := &question{name: name, run: b.begun + 1}
+	q := &Question{name: name, run: b.begun + 1}
 	if underWay := b.begun > b.done; underWay && !b.fresh() && b.begunAt == b.changes {
 		q.run = b.begun // it began after all that makes the list in force unreliable
 	}
@@ -108,17 +132,17 @@ func (b *toolbox) ask(name string) *question {
 	return q
 }
 
-func (b *toolbox) want(run int) {
+func (b *Box) want(run int) {
 	if run > b.wanted {
 		b.wanted = run
 		b.tell()
 	}
 }
 
-// answer returns the tool that q asks for: nil if the server has no such tool. The
+// Answer returns the tool that q asks for: nil if the server has no such tool. The
 // error says that the tools couldn't be learned. Otherwise pending is closed when it
 // is time to ask again.
-func (b *toolbox) answer(q *question) (t *policy.Tool, pending <-chan struct{}, err error) {
+func (b *Box) Answer(q *Question) (t *policy.Tool, pending <-chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -137,7 +161,7 @@ func (b *toolbox) answer(q *question) (t *policy.Tool, pending <-chan struct{}, 
 }
 
 // begin returns a run to be made, or what to wait for until there is one.
-func (b *toolbox) begin() (stateless json.RawMessage, ok bool, pending <-chan struct{}) {
+func (b *Box) begin() (stateless json.RawMessage, ok bool, pending <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.enabled || b.wanted <= b.begun {
@@ -148,40 +172,47 @@ func (b *toolbox) begin() (stateless json.RawMessage, ok bool, pending <-chan st
 	return b.stateless, true, nil
 }
 
+// wants reports whether there is a run to be made.
+func (b *Box) wants() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.enabled && b.wanted > b.begun
+}
+
+// A list is the outcome of a run that did not fail.
+type list struct {
+	tools  []*policy.Tool
+	fresh  time.Duration // how long it may be relied on in the stateless era
+	public bool
+}
+
 // finish ends the run under way. again reports that its list is already outdated.
-func (b *toolbox) finish(tools []*policy.Tool, fresh time.Duration, failure error) (again bool) {
+func (b *Box) finish(l list, failure error) (again bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.done = b.begun
 	b.failure = failure
 	if failure == nil {
-		b.tools = make(map[string]*policy.Tool, len(tools))
-		for _, t := range tools {
-			b.tools[t.Name()] = t
-		}
-		b.known = b.begunAt
-		b.expires = time.Time{}
-		if b.stateless != nil {
-			b.expires = time.Now().Add(max(fresh, minFresh))
-		}
+		b.take(l)
 	}
 	b.tell()
 	return b.changes != b.begunAt
 }
 
-// same returns the tool that is known for exactly this declaration, so that its
-// schema needn't be compiled again.
-func (b *toolbox) same(spec policy.ToolSpec) *policy.Tool {
-	b.mu.Lock()
-	t := b.tools[spec.Name]
-	b.mu.Unlock()
-	if t == nil {
-		return nil
+// take puts a list in force. The lock is held.
+func (b *Box) take(l list) {
+	b.tools = make(map[string]*policy.Tool, len(l.tools))
+	for _, t := range l.tools {
+		b.tools[t.Name()] = t
 	}
-	s := t.Spec()
-	if s.Broken != nil || spec.Broken != nil || s.Server != spec.Server || s.Title != spec.Title || s.OutputSchema != spec.OutputSchema ||
-		s.NoSchema != spec.NoSchema || !bytes.Equal(s.Annotations, spec.Annotations) || !bytes.Equal(s.InputSchema, spec.InputSchema) {
-		return nil
+	b.public = l.public
+	b.known = b.begunAt
+	switch {
+	case b.stateless != nil:
+		b.expires = time.Now().Add(max(l.fresh, minFresh))
+	case b.lifetime > 0:
+		b.expires = time.Now().Add(b.lifetime)
+	default:
+		b.expires = time.Time{}
 	}
-	return t
 }
