@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/regogate/regogate/policy"
+	"github.com/regogate/regogate/test/bench/measure"
+	"github.com/regogate/regogate/test/bench/peers"
+)
+
+// rulesWith asks the deny set alone, as it is for a tool with that schema.
+func rulesWith(rules policy.Ruleset, schema []byte, arguments string) (measure.Subject, error) {
+	in, err := capture(arguments)
+	if err != nil {
+		return measure.Subject{}, err
+	}
+	gate, err := policy.NewGate(policy.Options{})
+	if err != nil {
+		return measure.Subject{}, err
+	}
+	deny := rules.Cover(gate.Tool(policy.ToolSpec{Name: tool, InputSchema: schema})).Deny
+	if deny == nil {
+		return measure.Subject{}, errNoDeny
+	}
+	ctx := context.Background()
+	return measure.Subject{Run: func() error {
+		if refusals, err := deny.Validate(ctx, in); err != nil || len(refusals) > 0 {
+			return fmt.Errorf("%w: %v %w", errDecision, refusals, err)
+		}
+		return nil
+	}}, nil
+}
+
+// manyTools are so many copies of the policy, the first under its own name.
+func manyTools(n int) map[string]string {
+	files := map[string]string{"policy.rego": policySource}
+	for i := 1; i < n; i++ {
+		files[fmt.Sprintf("tool%04d.rego", i)] = strings.Replace(policySource, "package tools."+tool, fmt.Sprintf("package tools.tool_%04d", i), 1)
+	}
+	return files
+}
+
+// heap is what is in use after a collection.
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func loadSection(ctx context.Context, o options) (report, error) {
+	dir, err := folder(o, "load")
+	if err != nil {
+		return report{}, err
+	}
+	if _, err := newFixture(ctx, dir, manyTools(1000), peers.Settings(authors)); err != nil {
+		return report{}, err
+	}
+	var took measure.Result
+	took.Name = "loading 1,000 tools of 16 rules"
+	before, most := heap(), uint64(0)
+	for range 3 {
+		start := time.Now()
+		rules, err := load(ctx, dir)
+		if err != nil {
+			return report{}, err
+		}
+		took.Times = append(took.Times, time.Since(start))
+		most = max(most, heap()-before)
+		runtime.KeepAlive(rules)
+	}
+	r := report{results: []measure.Result{took}, notes: []string{
+		fmt.Sprintf("Heap after a collection: %.0f MB for the 1,000 tools (goal ≤ 250 MB). Median load %s (goal ≤ 6 s).", float64(most)/1e6, short(took.Median())),
+	}}
+	rest, swapping, err := swaps(ctx, o)
+	if err != nil {
+		return r, err
+	}
+	r.results = append(r.results, rest, swapping)
+	r.notes = append(r.notes, fmt.Sprintf("A decision's 99th percentile: %s at rest, %s while rulesets are swapped 100 times a second: %.2f (goal ≤ 2).",
+		short(rest.Quantile(0.99)), short(swapping.Quantile(0.99)), float64(swapping.Quantile(0.99))/float64(rest.Quantile(0.99))))
+	return r, nil
+}
+
+// swaps times single decisions at rest and while another goroutine swaps rulesets that
+// are loaded already: what Gate.Use costs those who decide.
+func swaps(ctx context.Context, o options) (rest, swapping measure.Result, err error) {
+	dir, err := folder(o, "swap")
+	if err != nil {
+		return rest, swapping, err
+	}
+	f, err := newFixture(ctx, dir, map[string]string{"policy.rego": policySource}, peers.Settings(authors))
+	if err != nil {
+		return rest, swapping, err
+	}
+	other, err := load(ctx, dir)
+	if err != nil {
+		return rest, swapping, err
+	}
+	gate, err := policy.NewGate(policy.Options{})
+	if err != nil {
+		return rest, swapping, err
+	}
+	call := policy.Call{Tool: gate.Tool(policy.ToolSpec{Name: tool, InputSchema: inputSchema}), Arguments: []byte(peers.Arguments)}
+	rest.Name, swapping.Name = "one decision at rest", "one decision during swaps"
+	sets := []policy.Ruleset{f.rules, other}
+	gate.Use(sets[0])
+	var swap atomic.Bool
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for i := 1; ; i++ {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				if swap.Load() {
+					gate.Use(sets[i%2])
+				}
+			}
+		}
+	})
+	for range 20 { // in turn, so that noise falls on both
+		for _, during := range []*measure.Result{&rest, &swapping} {
+			swap.Store(during == &swapping)
+			for range 500 {
+				start := time.Now()
+				if d := gate.Decide(ctx, call); !d.Allowed {
+					return rest, swapping, fmt.Errorf("%w: %v", errDecision, d.Refusals)
+				}
+				during.Times = append(during.Times, time.Since(start))
+			}
+		}
+	}
+	close(done)
+	wg.Wait()
+	slices.Sort(rest.Times)
+	slices.Sort(swapping.Times)
+	return rest, swapping, nil
+}
+
+func parallelSection(ctx context.Context, o options) (report, error) {
+	dir, err := folder(o, "parallel")
+	if err != nil {
+		return report{}, err
+	}
+	f, err := newFixture(ctx, dir, map[string]string{"policy.rego": policySource}, peers.Settings(authors))
+	if err != nil {
+		return report{}, err
+	}
+	one, err := decide("", f.rules, inputSchema, peers.Arguments)
+	if err != nil {
+		return report{}, err
+	}
+	const batch = 640
+	alone := func() error {
+		for range batch {
+			if err := one.Run(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	together := func() error {
+		var wg sync.WaitGroup
+		errs := make(chan error, 64)
+		for range 64 {
+			wg.Go(func() {
+				for range batch / 64 {
+					if err := one.Run(); err != nil {
+						errs <- err
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		close(errs)
+		return <-errs
+	}
+	const a, b = "640 decisions by one goroutine", "640 decisions by 64 goroutines"
+	return report{
+		results: measure.Interleaved(o.Options, []measure.Subject{{Name: a, Run: alone}, {Name: b, Run: together}}),
+		compare: []comparison{{of: a, to: b, goal: 1.4, least: true}},
+	}, nil
+}
