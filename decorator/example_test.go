@@ -44,10 +44,12 @@ var sendEmail = policy.ToolSpec{Name: "send_email", InputSchema: json.RawMessage
 	`{"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"], "additionalProperties": false}`)}
 
 func ExampleWrap() {
+	gate := exampleGate()
+
 	send := func(_ context.Context, arguments json.RawMessage) (string, error) {
 		return "sent " + string(arguments), nil
 	}
-	gated, err := decorator.Wrap(exampleGate(), sendEmail, send)
+	gated, err := decorator.Wrap(gate, sendEmail, send)
 	if err != nil {
 		panic(err)
 	}
@@ -71,6 +73,8 @@ func ExampleWrap() {
 }
 
 func ExampleWrapTyped() {
+	gate := exampleGate()
+
 	type mail struct {
 		To     string `json:"to"`
 		Ticket int64  `json:"ticket,omitempty"`
@@ -78,7 +82,7 @@ func ExampleWrapTyped() {
 	send := func(_ context.Context, m mail) (string, error) {
 		return fmt.Sprintf("sent to %s, ticket %d", m.To, m.Ticket), nil
 	}
-	gated, err := decorator.WrapTyped(exampleGate(), policy.ToolSpec{Name: "send_email"}, send) // the schema is made from mail
+	gated, err := decorator.WrapTyped(gate, policy.ToolSpec{Name: "send_email"}, send) // the schema is made from mail
 	if err != nil {
 		panic(err)
 	}
@@ -93,11 +97,13 @@ func ExampleWrapTyped() {
 }
 
 func ExampleWrapHTTP() {
+	gate := exampleGate()
 	send := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "sent %s", body)
 	})
-	gated, err := decorator.WrapHTTP(exampleGate(), sendEmail, send, decorator.HTTPOptions{
+
+	gated, err := decorator.WrapHTTP(gate, sendEmail, send, decorator.HTTPOptions{
 		Caller: func(r *http.Request) (policy.Caller, error) {
 			return policy.Caller{Subject: r.Header.Get("X-Authenticated-User")}, nil // set by your own proxy
 		},

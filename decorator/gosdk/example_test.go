@@ -78,19 +78,31 @@ func ExampleMiddleware() {
 
 // GateServer is the same, and says what is wrong when something is.
 func ExampleGateServer() {
+	gate := exampleGate()
+
 	server := mcp.NewServer(&mcp.Implementation{Name: "mail", Version: "1.0.0"}, nil)
-	if err := gosdk.GateServer(server, nil, gosdk.Options{Server: "mail"}); err != nil {
-		fmt.Println(err)
+	mcp.AddTool(server, &mcp.Tool{Name: "send_email", Description: "Sends an e-mail."}, send)
+	if err := gosdk.GateServer(server, gate, gosdk.Options{Server: "mail"}); err != nil {
+		panic(err)
 	}
+
+	mails(server, mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1.0.0"}, nil))
+	fmt.Println(gosdk.GateServer(server, nil, gosdk.Options{}))
 	// Output:
+	// sending to ann@example.com
+	// The call was refused before it ran (denied).
+	// - /to: recipients outside the company need a ticket
+	// Repeating the same call will be refused again.
 	// gosdk.GateServer: the decider is nil: make one with policy.NewGate, or policy.NewNoopGate while there are no rules
 }
 
 // A single tool of the low-level kind can be gated by itself.
 func ExampleHandler() {
+	gate := exampleGate()
 	server := mcp.NewServer(&mcp.Implementation{Name: "mail", Version: "1.0.0"}, nil)
+
 	tool := &mcp.Tool{Name: "send_email", InputSchema: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string"}},"required":["to"]}`)}
-	handler, err := gosdk.Handler(exampleGate(), tool, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	handler, err := gosdk.Handler(gate, tool, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		fmt.Println("got", string(req.Params.Arguments))
 		return &mcp.CallToolResult{}, nil
 	}, gosdk.Options{})
@@ -109,8 +121,10 @@ func ExampleHandler() {
 
 // An agent gates what it calls, whatever server it goes to.
 func ExampleGateClient() {
+	gate := exampleGate()
+
 	client := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1.0.0"}, nil)
-	if err := gosdk.GateClient(client, exampleGate(), gosdk.ClientOptions{Server: "mail"}); err != nil {
+	if err := gosdk.GateClient(client, gate, gosdk.ClientOptions{Server: "mail"}); err != nil {
 		panic(err)
 	}
 

@@ -68,7 +68,9 @@ func mails(c *client.Client, err error, recipients ...string) {
 
 // One option puts the gate in front of all tools of a server.
 func ExampleWithGate() {
-	s := server.NewMCPServer("mail", "1.0.0", mcpgo.WithGate(exampleGate(companyOnly), mcpgo.Options{}))
+	gate := exampleGate(companyOnly)
+
+	s := server.NewMCPServer("mail", "1.0.0", mcpgo.WithGate(gate, mcpgo.Options{}))
 	s.AddTool(sendEmail, send)
 
 	c, err := client.NewInProcessClient(s)
