@@ -93,6 +93,7 @@ func TestDependenciesStayInTheirAdapters(t *testing.T) {
 		"github.com/qri-io/jsonschema":           {"policy/internal/inputschema"},
 		"github.com/modelcontextprotocol/go-sdk": {"decorator/gosdk", "cmd/regogate/internal/demo"},
 		"github.com/mark3labs/mcp-go":            {"decorator/mcpgo"},
+		"github.com/lestrrat-go/jwx":             {"decorator/identity", "bundles"},
 		"github.com/spf13/viper":                 {"config"},
 		"github.com/spf13/cobra":                 {"cmd"},
 		"github.com/stretchr/testify":            {"test", "policy/validatortest"},

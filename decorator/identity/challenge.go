@@ -1,0 +1,71 @@
+package identity
+
+import "strings"
+
+// pointAt returns a WWW-Authenticate value with the URL in place of those of its
+// resource_metadata parameters. Everything else stays as it is.
+func pointAt(challenge, metadata string) string {
+	var b strings.Builder
+	for i := 0; i < len(challenge); {
+		if challenge[i] == '"' {
+			end := quotedEnd(challenge, i)
+			b.WriteString(challenge[i:end])
+			i = end
+			continue
+		}
+		end := i
+		for end < len(challenge) && isTokenByte(challenge[end]) {
+			end++
+		}
+		if end == i {
+			b.WriteByte(challenge[i])
+			i++
+			continue
+		}
+		word := challenge[i:end]
+		b.WriteString(word)
+		i = end
+		if !strings.EqualFold(word, "resource_metadata") {
+			continue
+		}
+		value := skipSpaces(challenge, end)
+		if value == len(challenge) || challenge[value] != '=' {
+			continue
+		}
+		b.WriteString(`="` + metadata + `"`)
+		i = valueEnd(challenge, skipSpaces(challenge, value+1))
+	}
+	return b.String()
+}
+
+// quotedEnd is where a quoted string ends that begins at i.
+func quotedEnd(s string, i int) int {
+	for i++; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+func valueEnd(s string, i int) int {
+	if i < len(s) && s[i] == '"' {
+		return quotedEnd(s, i)
+	}
+	for i < len(s) && s[i] != ',' && s[i] != ' ' && s[i] != '\t' {
+		i++
+	}
+	return i
+}
+
+func skipSpaces(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+func isTokenByte(c byte) bool { return isToken(string(c)) }
