@@ -103,11 +103,20 @@ func (t *httpTool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		call.Session, err = t.session(r)
 	}
 	call.Unfaithful = err
-	if d := t.decider.Decide(ctx, call); !d.Effective {
+	if d := t.decider.Decide(withTrace(ctx, r), call); !d.Effective {
 		answer(w, statusOf(d.Code()), verdict{ID: d.ID, Code: d.Code(), Message: d.Text(), Refusals: d.Refusals})
 		return
 	}
 	t.next.ServeHTTP(w, withBody(r.WithContext(ctx), call.Arguments))
+}
+
+// withTrace returns ctx with the trace that a request continues; of two, nobody knows
+// which is meant.
+func withTrace(ctx context.Context, r *http.Request) context.Context {
+	if values := r.Header.Values("Traceparent"); len(values) == 1 {
+		return policy.WithTraceparent(ctx, values[0])
+	}
+	return ctx
 }
 
 // notACall says why a request is none that could be decided, "" when it may be one.

@@ -277,3 +277,25 @@ func TestHTTPBodyIsTheOnlyOne(t *testing.T) {
 		r.Trailer = http.Header{"X": {"y"}}
 	}))
 }
+
+// keeper keeps the trace of each decision.
+type keeper struct{ traces []string }
+
+func (k *keeper) Record(ctx context.Context, _ policy.Record) {
+	k.traces = append(k.traces, policy.TraceparentFrom(ctx))
+}
+
+func TestHTTPDecisionsContinueTheTrace(t *testing.T) {
+	const trace, other = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
+	var k keeper
+	h, err := decorator.WrapHTTP(gateWith(t, policy.Options{Recorder: &k}, noObjection), policy.ToolSpec{Name: "t", InputSchema: []byte(schema)},
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), decorator.HTTPOptions{})
+	require.NoError(t, err)
+	for _, values := range [][]string{{trace}, nil, {"x"}, {trace, other}} {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"path":"a"}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header["Traceparent"] = values
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	require.Equal(t, []string{trace, "", "", ""}, k.traces)
+}

@@ -16,7 +16,7 @@ var undecided = Refusal{Code: Undecided, Message: "the policy could not be evalu
 
 // decideSafely asks every question and turns a panic into a refusal. It reports
 // whether the arguments were read.
-func (g *Gate) decideSafely(ctx context.Context, in *Input, d *Decision) (parsed bool) {
+func (g *Gate) decideSafely(ctx context.Context, in *Input, d *Decision, w *stopwatch) (parsed bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			d.Allowed, d.Refusals = false, []Refusal{undecided}
@@ -30,14 +30,18 @@ func (g *Gate) decideSafely(ctx context.Context, in *Input, d *Decision) (parsed
 	}
 	d.Revision = cur.rules.Revision()
 	args, ok := g.readArguments(in, d)
+	w.lap(&w.took.Parse)
 	if !ok {
 		return false
 	}
 	in.view = args
-	if !g.checkTool(in, d) {
+	ok = g.checkTool(in, d)
+	w.lap(&w.took.Schema)
+	if !ok {
 		return true
 	}
 	g.askRules(ctx, cur.rules, in, d)
+	w.lap(&w.took.Rules)
 	return true
 }
 

@@ -97,9 +97,10 @@ func (g *Gate) Decide(ctx context.Context, call Call) Decision {
 		return d
 	}
 	in := Input{call: &call, caller: callerFrom(ctx), at: started.UTC()}
-	parsed := g.decideSafely(ctx, &in, &d)
+	watch := stopwatch{on: g.options.Recorder != nil, last: started}
+	parsed := g.decideSafely(ctx, &in, &d, &watch)
 	d.settle(g.options)
-	g.record(ctx, Record{Decision: d, Input: in, Parsed: parsed, Elapsed: time.Since(started)})
+	g.record(ctx, Record{Decision: d, Input: in, Parsed: parsed, Elapsed: time.Since(started), Phases: watch.took})
 	return d
 }
 

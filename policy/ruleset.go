@@ -68,5 +68,6 @@ type Record struct {
 	Input Input
 	// Parsed reports that the arguments were one unambiguous JSON object.
 	Parsed  bool
-	Elapsed time.Duration
+	Elapsed time.Duration // of the whole decision
+	Phases  Phases        // of its parts
 }

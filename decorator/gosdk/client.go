@@ -150,7 +150,7 @@ func (g *clientGate) decide(ctx context.Context, next mcp.MethodHandler, call ou
 	}
 	c := policy.Call{Tool: t, Arguments: adapter.Arguments(arguments), Session: call.session.ID()}
 	c.Responses, c.Unfaithful = responses(call.params.InputResponses)
-	return adapter.Decide(ctx, g.decider, c), t
+	return adapter.Decide(adapter.WithTrace(ctx, call.params.Meta["traceparent"], nil), g.decider, c), t
 }
 
 func (g *clientGate) report(err error) { adapter.Report(g.o.Report, err) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"runtime/debug"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -62,10 +63,14 @@ func (o Options) call(ctx context.Context, req *mcp.CallToolRequest, t *policy.T
 	if req.Session != nil {
 		call.Session = req.Session.ID()
 	}
-	if req.Extra != nil && req.Extra.Header != nil {
+	var header http.Header
+	if req.Extra != nil {
+		header = req.Extra.Header
+	}
+	if header != nil {
 		call.Transport = "http"
 	}
-	ctx, err := o.withCaller(ctx, req.Extra)
+	ctx, err := o.withCaller(adapter.WithTrace(ctx, req.Params.Meta["traceparent"], header), req.Extra)
 	if err == nil {
 		call.Responses, err = responses(req.Params.InputResponses)
 	}

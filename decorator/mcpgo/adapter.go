@@ -103,6 +103,15 @@ func (a *Adapter) call(ctx context.Context, req *mcp.CallToolRequest, t *policy.
 	return call
 }
 
+// withTrace returns ctx with the trace that a request continues.
+func withTrace(ctx context.Context, req *mcp.CallToolRequest) context.Context {
+	var meta any
+	if req.Params.Meta != nil {
+		meta = req.Params.Meta.AdditionalFields["traceparent"]
+	}
+	return adapter.WithTrace(ctx, meta, req.Header)
+}
+
 func sessionID(ctx context.Context) string {
 	if session := server.ClientSessionFromContext(ctx); session != nil {
 		return session.SessionID()

@@ -64,7 +64,7 @@ func (a *Adapter) onRequest(ctx context.Context, _ any, message any) (refused er
 	}
 	call := a.call(ctx, &req, t)
 	call.ID = mcpwire.IDText(h.ID)
-	if d := adapter.Decide(ctx, a.decider, call); !d.Effective {
+	if d := adapter.Decide(withTrace(ctx, &req), a.decider, call); !d.Effective {
 		return &decorator.RefusedError{Decision: d}
 	}
 	if a.tools.hasHandler(ctx, req.Params.Name) {
@@ -98,7 +98,7 @@ func (a *Adapter) recordUnknown(ctx context.Context, id any, req *mcp.CallToolRe
 	if raw, err := json.Marshal(id); err == nil {
 		call.ID = mcpwire.IDText(raw)
 	}
-	adapter.Decide(ctx, a.decider, call)
+	adapter.Decide(withTrace(ctx, req), a.decider, call)
 }
 
 // filter hides the tools that can be run as a task while the hook that decides tasks

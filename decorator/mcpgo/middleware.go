@@ -45,7 +45,7 @@ func (a *Adapter) decide(ctx context.Context, req *mcp.CallToolRequest) (d polic
 		a.o.report(err)
 		return adapter.NotReady(ctx, a.decider, a.o.Server, req.Params.Name, err), nil
 	}
-	return adapter.Decide(ctx, a.decider, a.call(ctx, req, t)), t
+	return adapter.Decide(withTrace(ctx, req), a.decider, a.call(ctx, req, t)), t
 }
 
 func (a *Adapter) panicked(p any) policy.Decision {

@@ -27,7 +27,7 @@ func (p *proxy) decide(ctx context.Context, line []byte, m *mcpwire.Message, t *
 
 // ask asks the gate.
 func (p *proxy) ask(ctx context.Context, m *mcpwire.Message, t *policy.Tool) policy.Decision {
-	return adapter.Decide(ctx, p.o.Gate, policy.Call{
+	return adapter.Decide(policy.WithTraceparent(ctx, m.Traceparent()), p.o.Gate, policy.Call{
 		Tool:      t,
 		Arguments: m.Arguments(),
 		ID:        mcpwire.IDText(m.ID),

@@ -108,3 +108,16 @@ func TestValidatorOfAnUndeclaredToolIsLogged(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log, "will never run"), log)
 	require.Contains(t, log, `level=WARN msg="validator \"quota\" for tool \"raed\" will never run: no server declares such a tool" server=fake`)
 }
+
+// A decision belongs to the trace that the call's _meta names.
+func TestDecisionsContinueTheTrace(t *testing.T) {
+	var log adaptertest.Log
+	gate := adaptertest.NewGate(t, policy.Options{Recorder: &log}, adaptertest.DenyShadow)
+	x := newSession(t, script{Pages: [][]string{{"read"}}}, func(o *stdioproxy.Options) { o.Gate = gate })
+	x.handshake()
+	for _, value := range []string{`"` + adaptertest.TraceA + `"`, `7`, `"x"`, `{"traceparent":"` + adaptertest.TraceA + `"}`} {
+		x.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{},"_meta":{"traceparent":` + value + `}}}` + "\n")
+		x.requireRan("1", "read")
+	}
+	require.Equal(t, []string{adaptertest.TraceA, "", "", ""}, log.Traces())
+}

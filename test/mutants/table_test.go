@@ -24,8 +24,8 @@ type mutant struct {
 
 var table = []mutant{
 	// policy: the order of questions.
-	{"rules are asked before the schema", "policy/decide.go", "\tif !g.checkTool(in, d) {\n\t\treturn true\n\t}\n\tg.askRules(ctx, cur.rules, in, d)\n", "\tg.askRules(ctx, cur.rules, in, d)\n\tif !g.checkTool(in, d) {\n\t\treturn true\n\t}\n", "./policy", "TestOrderOfQuestions"},
-	{"the schema's answer is ignored", "policy/decide.go", "\tif !g.checkTool(in, d) {\n", "\tif !g.checkTool(in, d) && false {\n", "./policy", "TestOrderOfQuestions"},
+	{"rules are asked before the schema", "policy/decide.go", "\tok = g.checkTool(in, d)\n\tw.lap(&w.took.Schema)\n\tif !ok {\n\t\treturn true\n\t}\n\tg.askRules(ctx, cur.rules, in, d)\n", "\tg.askRules(ctx, cur.rules, in, d)\n\tok = g.checkTool(in, d)\n\tw.lap(&w.took.Schema)\n\tif !ok {\n\t\treturn true\n\t}\n", "./policy", "TestOrderOfQuestions"},
+	{"the schema's answer is ignored", "policy/decide.go", "\tok = g.checkTool(in, d)\n", "\tok = g.checkTool(in, d) || true\n", "./policy", "TestOrderOfQuestions"},
 	{"malformed arguments lose their code", "policy/decide.go", "d.refuse(Malformed, agentText(err))\n\t\td.Err = fmt.Errorf(\"arguments", "d.Err = fmt.Errorf(\"arguments", "./policy", "TestOrderOfQuestions"},
 	{"folded names are let through", "policy/decide.go", "\td.violations(Malformed, out.Malformed)\n", "", "./policy", "TestOrderOfQuestions"},
 	{"violations are let through", "policy/decide.go", "\td.violations(SchemaViolation, out.Violations)\n", "", "./policy", "TestOrderOfQuestions"},

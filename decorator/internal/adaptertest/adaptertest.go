@@ -32,6 +32,12 @@ const (
 	BrokenSchema = `{"type":"object","properties":{"path":{"type":"strnig"}}}`
 )
 
+// Two traces that a call may continue.
+const (
+	TraceA = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	TraceB = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
+)
+
 // NoRules is a ruleset without rules: Go validators decide.
 type NoRules struct{}
 
@@ -45,13 +51,22 @@ func (NoRules) Cover(*policy.Tool) policy.Coverage { return policy.Coverage{} }
 type Log struct {
 	mu      sync.Mutex
 	records []policy.Record
+	traces  []string
 }
 
 // Record implements [policy.Recorder].
-func (l *Log) Record(_ context.Context, r policy.Record) {
+func (l *Log) Record(ctx context.Context, r policy.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.records = append(l.records, r)
+	l.traces = append(l.traces, policy.TraceparentFrom(ctx))
+}
+
+// Traces returns the traceparent of each decision so far, "" for none.
+func (l *Log) Traces() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string(nil), l.traces...)
 }
 
 // Take returns what was recorded since it was called last.

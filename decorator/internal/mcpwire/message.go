@@ -70,6 +70,10 @@ func (m *Message) Arguments() []byte {
 // they are absent or null. They have not been checked.
 func (m *Message) InputResponses() json.RawMessage { return present(m.Param("inputResponses")) }
 
+// Traceparent returns the W3C trace context that the message says it belongs to, "" when
+// there is none. It has not been checked.
+func (m *Message) Traceparent() string { return unquote(m.Meta("traceparent")) }
+
 // IsTask reports whether a call asks to be run as a task (2025-11-25): its client
 // expects a task and can't read a tool result in its place.
 func (m *Message) IsTask() bool { return m.IsCall() && present(m.Param("task")) != nil }
