@@ -115,12 +115,18 @@ func IDKey(raw json.RawMessage) string {
 
 // unquote returns what a JSON string says, "" when raw is no string.
 func unquote(raw json.RawMessage) string {
-	if len(raw) < 2 || raw[0] != '"' {
+	s, ok := Text(raw)
+	if !ok {
 		return ""
+	}
+	return s
+}
+
+// Text returns what a JSON string says; ok is false when raw is none.
+func Text(raw json.RawMessage) (text string, ok bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
 	}
 	s, err := jsontext.AppendUnquote(nil, raw)
-	if err != nil {
-		return ""
-	}
-	return string(s)
+	return string(s), err == nil
 }
