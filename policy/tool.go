@@ -19,6 +19,7 @@ type ToolSpec struct {
 	Server      string          // from configuration, never what the server says of itself; "" when unknown
 	Name        string          // exact, case-sensitive
 	Title       string          // for people; untrusted
+	Description string          // what the server says that the tool does; untrusted, and no part of any decision
 	Annotations json.RawMessage // a JSON object of the server's hints, untrusted; nil when absent
 	InputSchema json.RawMessage // a JSON Schema; nil or absent makes the tool schema_unusable unless NoSchema
 	// NoSchema says that there is no schema to check, on purpose: validators still

@@ -71,6 +71,9 @@ func readTool(server string, data jsontext.Value) (ToolSpec, error) {
 	spec.InputSchema = present(m["inputSchema"])
 	spec.Annotations = present(m["annotations"])
 	_, spec.OutputSchema = m["outputSchema"]
+	if json.Unmarshal(m["description"], &spec.Description) != nil {
+		spec.Description = "" // nothing depends on it
+	}
 	if raw := present(m["title"]); raw != nil {
 		if err := json.Unmarshal(raw, &spec.Title); err != nil {
 			spec.Broken = errors.Join(spec.Broken, errors.New("title: not a string"))
