@@ -79,6 +79,27 @@ func texts(n node) []any {
 	return out
 }
 
+// hintedTexts are the hints that are texts: whole, at the start and at the end.
+func (m *maker) hintedTexts(n node) []any {
+	if n["pattern"] != nil || n["format"] != nil {
+		return nil
+	}
+	most := integer(n["maxLength"], maxText)
+	var out []any
+	for _, h := range m.hints {
+		s, ok := h.(string)
+		if !ok || s == "" {
+			continue
+		}
+		for _, v := range []string{s, s + "x", "x" + s, strings.ToUpper(s)} {
+			if l := len([]rune(v)); l <= most && l >= integer(n["minLength"], 0) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
 // matching returns a short text that matches a pattern, of at least so many characters.
 func matching(pattern string, least int) (string, bool) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
