@@ -1,0 +1,188 @@
+package closures
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// decoded decodes JSON as strictjson does: numbers keep their literals.
+func decoded(t testing.TB, s string) map[string]any {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	var m map[string]any
+	require.NoError(t, d.Decode(&m))
+	return m
+}
+
+const trapData = `{"d": {"s": "a", "l": ["a", "b", 1], "m": {"a": 1, "b": "x", "1": "one", "2": {"1": "deep"}}, "n": 2, "nets": ["10.0.0.0/8", "fd00::/8"]}}`
+
+var trapInputs = []string{
+	`{}`,
+	`{"a": "a", "b": "b", "l": ["a", "b"], "o": {"x": "a", "y": {"z": 1}}, "n": 1}`,
+	`{"a": "x", "l": [{"n": "first", "tags": ["ok"]}, {"n": "second", "tags": ["bad"]}], "n": 1.0}`,
+	`{"a": 1, "b": 2, "l": {"z": 1, "a": 2, "m": 3}, "o": [1, 2, 3], "n": 1e0}`,
+	`{"a": null, "b": false, "l": "text", "o": {"1": "one"}, "n": "1", "ip": "10.1.2.3"}`,
+	`{"a": "1", "b": true, "l": [], "o": {}, "n": 12345678901234567890, "ip": "fd00::1"}`,
+	`{"a": "2026-01-01T00:00:00Z", "b": "bad", "l": [[1, "a"], [2, "b"]], "n": 0.1, "ip": "10.0.0.0/16"}`,
+	`{"a": "a", "b": "a", "l": [], "n": 2}`,
+	`{"a": {"b": {"c": 1}}, "b": ["a"], "l": ["b", "a", "b", 1, 1.0, null, false], "n": -0}`,
+}
+
+// The traps of compiled plans, by what would go wrong in one. Each says what topdown
+// says, for each of trapInputs.
+var traps = map[string]string{
+	"a marker of not is left from another iteration": `deny contains x.n if { some x in input.l; not { some t in x.tags; t == "ok" } }`,
+	"a marker of not is left from another rule":      "deny contains \"a\" if { input.a == \"a\"; input.b == \"c\" }\ndeny contains \"none\" if not { some t in input.l; t == \"zz\" }",
+	"a marker of not inside of every":                `deny contains "x" if every x in input.l { not { some t in x.tags; t == "ok" } }`,
+	"an iteration goes on after every is decided":    `deny contains "x" if { every x in input.l { to_number(x) > 0 } }`,
+	"a failed built-in is not false":                 "deny contains \"x\" if not startswith(input.a, 1)\ndeny contains \"y\" if { startswith(input.n, \"1\") }",
+	"a failed built-in in a helper":                  "f(x) if to_number(x) > 0\ndeny contains \"x\" if not f(input.a)",
+	"a failed built-in after a condition that fails": `deny contains "x" if { input.a == "zz"; to_number("bad") > 1 }`,
+	"an operand of another type":                     `deny contains "x" if { count(input.a) > 0 }`,
+	"1.0 is an index":                                `deny contains "x" if input.l[input.n] == "b"`,
+	"numbers keep their literals":                    `deny contains $"{input.n}"`,
+	"numbers compare by value":                       `deny contains "x" if input.n == 1`,
+	"a large number":                                 `deny contains input.n + 1`,
+	"sets and objects are visited in order":          `deny contains [[k, v] | some k, v in input.l]`,
+	"a number names a member of data":                "deny contains data.d.m[1]\ndeny contains data.d.m[input.n]",
+	"a number names a member below a name":           `deny contains data.d.m[input.o.y.z]`,
+	"a number names a member of a variable's":        `deny contains v if { m := data.d.m; v := m[input.n] }`,
+	"a text names an element of data":                "deny contains data.d.l[input.a]\ndeny contains data.d.l[\"1\"]",
+	"a number below a variable name of data":         `deny contains v if { some k; v := data.d[k][input.n] }`,
+	"with replaces what was read before":             `deny contains "x" if { x := input.a; x == "q" with input.a as "q" }`,
+	"with replaces what is read after":               `deny contains "x" if { input.a == "a"; input.a == "q" with input.a as "q"; input.a == "a" }`,
+	"with replaces what a rule remembers":            "h := input.a\ndeny contains \"x\" if { h; h == \"q\" with input.a as \"q\"; h == input.a }",
+	"with replaces data":                             "h := data.d.s\ndeny contains \"x\" if { h == \"a\"; h == \"q\" with data.d.s as \"q\"; data.d.s == \"a\" }",
+	"with replaces data and input":                   "h := [data.d.s, input.a]\ndeny contains y if { y := h with data.d.s as \"q\" with input.a as \"r\" }",
+	"with replaces all of the input":                 `deny contains y if { y := [input.a, input.z] with input as {"a": 1, "z": 2} }`,
+	"with inside of with":                            "h := y if { y := input.a with input.a as \"r\" }\ndeny contains y if { y := [h, input.a] with input.a as \"q\" }",
+	"with in an iteration":                           `deny contains y if { some x in input.l; y := [input.a, x] with input.a as x }`,
+	"with makes what isn't there":                    `deny contains y if { y := input with input.p.q as 1 }`,
+	"with under what is no object":                   `deny contains y if { y := input.a with input.a.b as 1 }`,
+	"with replaces a function":                       "f(x) := lower(x)\ng(x) := \"g\"\ndeny contains y if { y := f(input.a) with f as g }\ndeny contains f(input.a)",
+	"with replaces a built-in":                       "g(x) := \"g\"\ndeny contains y if { y := lower(input.a) with lower as g; lower(\"A\") == \"a\" }",
+	"with replaces a function by a value":            "f(x) := lower(x)\ndeny contains y if { y := f(input.n) with f as input.a }",
+	"with replaces a function in a helper":           "h := lower(input.a)\ndeny contains [x, y] if { x := h; y := h with lower as \"q\" }",
+	"a rule remembers that it is undefined":          "h := input.zz\ndeny contains \"x\" if { not h; not h }",
+	"locals are used again between rule bodies":      "deny contains x if { x := input.a }\ndeny contains x if { x := input.b; x != input.a }\ndeny contains x if { some x in input.l; x != input.a }",
+	"a constant is not changed":                      "s := {\"a\", \"b\"}\ndeny contains s | {input.a}\ndeny contains s",
+	"a collection that is made is not shared":        "deny contains y if { some x in input.l; y := [x, {\"k\": x}, {x}] }",
+	"a message is undefined":                         `deny contains input.zz if input.a`,
+	"membership in decoded JSON":                     "deny contains \"x\" if input.n in input.l\ndeny contains \"y\" if not input.a in input.l\ndeny contains \"z\" if input.a in data.d.l",
+	"membership in data of one type":                 `deny contains "x" if not input.a in ["a", "b"]`,
+	"a partial object":                               "o[k] := v if some k, v in input.l\ndeny contains o\ndeny contains o[input.n]",
+	"a partial object with two values for one key":   "o[\"k\"] := v if some v in input.l\ndeny contains o.k",
+	"one element of a partial set":                   "s contains x if some x in input.l\ndeny contains \"x\" if s[input.a]\ndeny contains \"y\" if not s[input.n]",
+	"a rule with a longer name":                      "o.x[k] := v if some k, v in input.l\no.y contains input.a\ndeny contains o",
+	"a complete rule with two values":                "h := input.a\nh := input.b\ndeny contains h",
+	"else in order":                                  "h := 1 if input.a == \"a\" else := 2 if input.b == 2 else := 3 if input.l\ndeny contains h",
+	"a default":                                      "default h := \"d\"\nh := input.a if input.b == \"b\"\ndeny contains h",
+	"walk":                                           `deny contains [p, x] if walk(input, [p, x])`,
+	"walk over a part":                               `deny contains p if { walk(input.o, [p, x]); x == 1 }`,
+	"times are read once":                            "deny contains time.parse_rfc3339_ns(input.a)\ndeny contains \"y\" if time.parse_rfc3339_ns(input.a) > 5",
+	"a time that is none":                            `deny contains "x" if not time.parse_rfc3339_ns(input.b) > 5`,
+	"networks":                                       "deny contains n if { some n in data.d.nets; net.cidr_contains(n, input.ip) }",
+	"a pattern that is none":                         `deny contains "x" if not regex.match("[", input.a)`,
+	"object.get":                                     "deny contains object.get(input, \"a\", \"no\")\ndeny contains object.get(input.o, [\"y\", \"z\"], \"no\")\ndeny contains object.get(data.d.m, \"b\", input.zz)",
+	"parts of a template":                            `deny contains $"{input.a} {input.zz} {input.l}"`,
+	"and, or":                                        "deny contains \"x\" if { input.a == \"a\" }\ndeny contains \"y\" if { some x in input.l; x == \"b\" }",
+	"unification of arrays and objects":              "deny contains [x, y] if { some e in input.l; [x, y] = e }\ndeny contains z if { {\"z\": z} = input.o.y }",
+	"constants choose the rule":                      "deny contains \"1\" if input.a == \"a\"\ndeny contains \"2\" if input.a == \"x\"\ndeny contains \"3\" if { input.a == \"a\"; input.b == \"b\" }\ndeny contains \"4\" if input.a == 1\ndeny contains \"5\" if input.b == 2\ndeny contains \"6\" if input.a == \"1\"",
+	"numbers choose the rule":                        "deny contains \"1\" if input.n == 1\ndeny contains \"2\" if input.n == 2\ndeny contains \"3\" if input.n == 1.0\ndeny contains \"4\" if input.n == 0\ndeny contains \"5\" if input.n == \"1\"",
+	"an object of variables":                         "deny contains y if { y := {\"z\": 1, input.a: 2, input.b: 3} }",
+	"a set of variables with one element twice":      "deny contains \"e\" if {input.a, \"a\", \"b\"} == {\"a\", \"b\"}\ndeny contains count({input.a, \"a\", input.b, \"b\"})\ndeny contains $\"{({input.a, input.b, \"a\"})}\"\ndeny contains {input.a, \"a\", input.b}\ns := {input.a, \"a\", input.b}\ndeny contains count(s)\ndeny contains [s]\ndeny contains \"m\" if input.b in s\ndeny contains \"c\" if s == {\"a\", \"b\"}\ndeny contains json.marshal(s)\ndeny contains s & {\"a\"}\ndeny contains \"t\" if s == {input.b, input.a}",
+	"a comprehension of an outer variable":           `deny contains [x, ys] if { some x in input.l; ys := {y | some y in input.l; y != x} }`,
+	"type tests":                                     "deny contains \"o\" if is_object(input.o)\ndeny contains \"a\" if is_array(input.l)\ndeny contains \"n\" if is_null(input.a)\ndeny contains \"s\" if is_string(data.d.s)\ndeny contains \"t\" if is_set({input.a})\ndeny contains \"b\" if is_boolean(input.b)",
+}
+
+func TestTraps(t *testing.T) {
+	data := decoded(t, trapData)
+	for name, rules := range traps {
+		t.Run(name, func(t *testing.T) {
+			src := "package t\nimport rego.v2\n" + rules
+			b := mustBoth(t, src, data)
+			for _, in := range trapInputs {
+				want := b.topdown(decoded(t, in))
+				for form, input := range map[string]any{"JSON": decoded(t, in), "a document": tree(decoded(t, in))} {
+					got := b.closures(input)
+					require.Equal(t, [2]any{want.value, want.failed}, [2]any{got.value, got.failed}, "%s\ninput %s as %s\ntopdown  %v\nclosures %v", src, in, form, want, got)
+				}
+			}
+		})
+	}
+}
+
+// endless would take 10^9 iterations.
+const endless = "package t\nimport rego.v2\nl := numbers.range(1, 1000)\ndeny contains \"x\" if { some a in l; some b in l; some c in l; a + b + c < 0 }"
+
+func TestBudgetEndsAnEvaluation(t *testing.T) {
+	b := mustBoth(t, endless, nil)
+	for range 3 {
+		r := b.program.Eval(context.Background(), map[string]any{}, Options{Steps: 100_000})
+		require.ErrorIs(t, r.Err, ErrBudget)
+		require.Nil(t, r.Value)
+		require.False(t, r.Clean())
+	}
+}
+
+func TestDeadlineEndsAnEvaluation(t *testing.T) {
+	b := mustBoth(t, endless, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	r := b.program.Eval(ctx, map[string]any{}, Options{})
+	require.ErrorIs(t, r.Err, context.DeadlineExceeded)
+}
+
+func TestErrorsAreBounded(t *testing.T) {
+	b := mustBoth(t, "package t\nimport rego.v2\ndeny contains x if { some x in numbers.range(1, 5000); to_number(sprintf(\"x%d\", [x])) > 0 }", nil)
+	r := b.program.Eval(context.Background(), map[string]any{}, Options{})
+	require.ErrorIs(t, r.Err, ErrTooMany)
+	require.Len(t, r.Errors, maxErrors)
+	r = b.program.Eval(context.Background(), map[string]any{}, Options{FirstError: true})
+	require.Error(t, r.Err)
+	require.Len(t, r.Errors, 1)
+}
+
+// panicking panics when it is read.
+type panicking struct{}
+
+func (panicking) Member(string) (any, bool) { panic("a value of the call") }
+func (panicking) Whole() map[string]any     { panic("a value of the call") }
+
+func TestPanicsEndAnEvaluation(t *testing.T) {
+	b := mustBoth(t, "package t\nimport rego.v2\ndeny contains \"x\" if input.a", nil)
+	r := b.program.Eval(context.Background(), panicking{}, Options{})
+	require.EqualError(t, r.Err, "the evaluation panicked: string")
+	require.False(t, r.Clean())
+	r = b.program.Eval(context.Background(), map[string]any{"a": "b"}, Options{})
+	require.True(t, r.Clean())
+}
+
+// unsupportedRules are left to topdown.
+var unsupportedRules = map[string]string{
+	"a look-up in a set of variables":           "deny contains \"x\" if { s := {\"z\", input.a, input.b}; s[\"a\"] }",
+	"a look-up in an object of variables":       "deny contains y if { s := {\"z\": 1, input.a: 2, input.b: 3}; y := s[\"a\"] }",
+	"an object of variables with one key twice": "deny contains {\"a\": 1, input.a: 2, input.b: 3}\no := {\"a\": 1, input.a: 2, input.b: 3}\ndeny contains o\ndeny contains o[\"a\"]\ndeny contains o[input.a]\ndeny contains count(o)\ndeny contains json.marshal(o)\ndeny contains \"e\" if o == {\"a\": 2, \"b\": 3}\ndeny contains \"f\" if o.a == 1",
+	"the planner":                                       `deny contains "x" if { {"a": 1} = {k: v | some k, v in input.l} }`,
+	"http.send":                                         `deny contains x if x := http.send({"method": "get", "url": input.u})`,
+	"equal numbers are one element":                     `deny contains [x | some x in {1, 1.0, input.n}]`,
+	"members of a set in order":                         `deny contains [x | some x in {"z", input.a, "m", "a", input.b}]`,
+	"a set of variables as an argument":                 "f(s) := [x | some x in s]\ndeny contains f({\"z\", input.a, \"m\", \"a\", input.b})",
+	"a set of variables from a rule":                    "s := {\"z\", input.a, \"m\", \"a\", input.b}\ndeny contains [x | some x in s]",
+	"a set of variables from a function":                "f(y) := {\"z\", input.a, \"m\", y, input.b}\ndeny contains [x | some x in f(\"a\")]",
+	"an object with a variable as a key as an argument": "f(s) := [x | some k, v in s; x := [k, v]]\ndeny contains f({\"z\": 1, input.a: 2, \"a\": 3, input.b: 4})",
+}
+
+func TestUnsupportedIsSaidBeforeAnyEvaluation(t *testing.T) {
+	for what, rules := range unsupportedRules {
+		_, err := newBoth("package t\nimport rego.v2\n"+rules, nil)
+		var u *UnsupportedError
+		require.ErrorAs(t, err, &u, what)
+	}
+}
