@@ -34,6 +34,7 @@ type Tools struct {
 	File       string `mapstructure:"file"`
 	Unmapped   string `mapstructure:"unmapped"`    // refuse, allow
 	OwnPackage string `mapstructure:"own_package"` // optional, require
+	Pins       string `mapstructure:"pins"`        // off, warn, enforce
 }
 
 // Rules add to what the bundle says of which packages are asked for which tools.

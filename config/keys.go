@@ -65,6 +65,9 @@ func toolKeys() []Key {
 			Off:    "allow: such a tool is checked against its schema only"},
 		{Name: "tools.own_package", Type: Choice, Values: []string{"optional", "require"}, Default: "optional",
 			Effect: "require also refuses a tool that only common packages cover"},
+		{Name: "tools.pins", Type: Choice, Values: []string{"off", "warn", "enforce"}, Default: "enforce",
+			Effect: "What happens to a call of a tool that isn't as the bundle pins it; a server of which the bundle pins nothing isn't held to pins",
+			Off:    "off and warn let a tool be called that has changed since its rules were written, or appeared since"},
 		{Name: "rules.common", Type: TextList, Effect: "Packages that are asked for every tool, beside those that the bundle names"},
 		{Name: "rules.map", Type: Objects, Effect: "Packages that are asked for some tools, beside those that the bundle names",
 			Fields: []Key{

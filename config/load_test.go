@@ -21,7 +21,7 @@ func write(t testing.TB, name, content string) string {
 func TestLoadDefaults(t *testing.T) {
 	want := Config{
 		Mode:   "enforce",
-		Tools:  Tools{Unmapped: "refuse", OwnPackage: "optional"},
+		Tools:  Tools{Unmapped: "refuse", OwnPackage: "optional", Pins: "enforce"},
 		Schema: Schema{Enforce: On, Formats: "assert", Undeclared: "follow", OptionalNull: "refuse", Defaults: "view", SecondOpinion: "none"},
 		Limits: Limits{
 			ArgumentBytes: 1 << 20, Depth: 64, NumberLength: 64, SchemaSteps: 50_000, EvaluationSteps: 200_000,
@@ -60,6 +60,7 @@ tools:
   file: tools.json
   unmapped: allow
   own_package: require
+  pins: warn
 rules:
   common: [all.tools]
   map:
@@ -108,14 +109,14 @@ func TestLoadEveryKey(t *testing.T) {
 		require.Contains(t, s.Origin, path+":", s.Name)
 	}
 	require.Equal(t, path+":3", got.Where("settings"))
-	require.Equal(t, path+":15", got.Where("rules.map[1]"))
+	require.Equal(t, path+":16", got.Where("rules.map[1]"))
 	got.settings, got.origins = nil, nil
 	require.Equal(t, Config{
 		Bundle:       []string{filepath.Join(dir, "policy"), "/etc/regogate/more.tar.gz", "https://example.com/p.tar.gz", "starter"},
 		SettingsFile: filepath.Join(dir, "settings.json"),
 		Mode:         "shadow",
 		Server:       Server{Name: "Files.Main"},
-		Tools:        Tools{File: filepath.Join(dir, "tools.json"), Unmapped: "allow", OwnPackage: "require"},
+		Tools:        Tools{File: filepath.Join(dir, "tools.json"), Unmapped: "allow", OwnPackage: "require", Pins: "warn"},
 		Rules: Rules{Common: []string{"all.tools"}, Map: []Mapping{
 			{Tool: "FS.*", Package: `tools["fs"]`}, {Server: "Files.Main", Tool: "Read", Package: "tools.read"},
 		}},

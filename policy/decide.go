@@ -35,7 +35,7 @@ func (g *Gate) decideSafely(ctx context.Context, in *Input, d *Decision, w *stop
 		return false
 	}
 	in.view = args
-	ok = g.checkTool(in, d)
+	ok = g.checkTool(cur.rules, in, d)
 	w.lap(&w.took.Schema)
 	if !ok {
 		return true
@@ -76,9 +76,9 @@ func agentText(err error) string {
 	return "not one JSON object"
 }
 
-// checkTool asks whether the tool is known and what its schema says. On success
+// checkTool asks whether the tool is known, as it was pinned, and what its schema says. On success
 // in.view is what validators see.
-func (g *Gate) checkTool(in *Input, d *Decision) bool {
+func (g *Gate) checkTool(rules Ruleset, in *Input, d *Decision) bool {
 	t := in.call.Tool
 	if why := t.Unlearned(); why != nil {
 		d.refuse(NotReady, "the server's tools are not known yet, so no call can be checked")
@@ -87,6 +87,9 @@ func (g *Gate) checkTool(in *Input, d *Decision) bool {
 	}
 	if !t.Known() {
 		d.refuse(UnknownTool, "the server declares no such tool")
+		return false
+	}
+	if !g.checkPin(rules, t, d) {
 		return false
 	}
 	enforce := !g.options.Schema.SkipEnforce

@@ -50,6 +50,9 @@ type Options struct {
 	Unmapped string
 	// OwnPackage "require" refuses also a tool that only common packages cover; "optional" is the default.
 	OwnPackage string
+	// Pins says what a tool's pin is for: "enforce" (default) refuses a tool that isn't as
+	// the ruleset pins it, "warn" reports it, "off" doesn't look.
+	Pins string
 	// CallerRequire lists what must be known of every caller: "subject", "tenant",
 	// "scopes", "claims.NAME". A call by a caller who lacks one is undecided.
 	CallerRequire []string
@@ -100,6 +103,7 @@ func (o Options) filled() (Options, inputschema.Options, error) {
 	}
 	o.Mode = Mode(pick("mode", string(o.Mode), string(Enforce), string(Shadow)))
 	o.Unmapped = pick("tools.unmapped", o.Unmapped, "refuse", "allow")
+	o.Pins = pick("tools.pins", o.Pins, PinsEnforce, PinsWarn, PinsOff)
 	o.OwnPackage = pick("tools.own_package", o.OwnPackage, "optional", "require")
 	positive("limits.refusals", &o.MaxRefusals, defaultMaxRefusals)
 	positive("limits.message_bytes", &o.MaxMessage, defaultMaxMessage)

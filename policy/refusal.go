@@ -16,7 +16,8 @@ const (
 	Malformed Code = "malformed"
 	// UnknownTool: the server declares no such tool.
 	UnknownTool Code = "unknown_tool"
-	// ToolChanged: the tool's live schema is not the one that it was pinned with.
+	// ToolChanged: the tool's live schema is not the one that it was pinned with, or it
+	// has no pin although other tools of its server have one.
 	ToolChanged Code = "tool_changed"
 	// SchemaUnusable: the tool's input schema does not compile, so nothing can be checked against it.
 	SchemaUnusable Code = "schema_unusable"
@@ -46,7 +47,7 @@ func (c Code) shadowable() bool {
 // the agent: a Message made by regogate repeats no argument's value and no
 // undeclared argument's name; the message of a deny rule is its author's, unchanged.
 type Refusal struct {
-	Code     Code   `json:"code,omitempty"` // empty in a warning
+	Code     Code   `json:"code,omitempty"` // empty in a warning that a rule gives
 	Message  string `json:"message"`
 	Location string `json:"location,omitempty"` // JSON Pointer into the arguments
 	Rule     string `json:"rule,omitempty"`     // the author's id of the rule

@@ -32,6 +32,8 @@ type Coverage struct {
 	Own bool
 	// Packages are the packages that are asked, for reports.
 	Packages []Package
+	// Pin is what the ruleset expects the tool's declaration to be.
+	Pin Pin
 	// Err says that the rules don't fit this tool: every call to it is undecided.
 	Err error
 }

@@ -27,5 +27,6 @@ const (
 	idOperand      = "operand-from-call" // a pattern, or a text put in many times, that the call brings along
 	idAnnotation   = "schema-annotation" // the author declares schemas
 	idSettings     = "settings"          // settings of the wrong type, or unknown
+	idPins         = "pins"              // data.pinned that can't be read
 	idEngine       = "engine"            // OPA failed in a way that it should not
 )

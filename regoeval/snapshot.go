@@ -47,6 +47,7 @@ type Ruleset struct {
 	packages map[string]*entry // by path as text
 	common   []*entry
 	mappings []mapped
+	pins     pins
 	covers   sync.Map // coverKey → policy.Coverage: derived from the above, so it can only ever hold one value
 }
 
@@ -87,6 +88,7 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 		return nil, err
 	}
 	r.addPackages(g, s, &fs)
+	r.pins = readPins(g.data, g.bundleAt, &fs)
 	l := loader{Ruleset: r, ctx: ctx, negations: negations, withTargets: findWithTargets(r.compiler), required: map[visit][]ast.Ref{}}
 	r.eager = len(l.withTargets) > 0
 	l.checkContract(&fs, g)
@@ -138,7 +140,7 @@ func (r *Ruleset) Cover(t *policy.Tool) policy.Coverage {
 }
 
 func (r *Ruleset) cover(key coverKey) policy.Coverage {
-	var c policy.Coverage
+	c := policy.Coverage{Pin: r.pins.of(key)}
 	var entries []*entry
 	add := func(e *entry) {
 		if e != nil && !slices.Contains(entries, e) {

@@ -266,9 +266,9 @@ func TestHostileLists(t *testing.T) {
 		list = append(list, map[string]any{"name": name, "description": evil, "inputSchema": map[string]any{
 			"type": "object", "title": evil, "required": []string{evil},
 			"properties": map[string]any{
-				evil:                      map[string]any{"type": "string", "description": evil, "enum": []any{evil, "${x}", "\"}] if true"}},
-				"n\n\ndeny := set() #":    map[string]any{"type": "string\n\ndeny := set()", "default": evil},
-				"METADATA":                map[string]any{"$ref": "#"},
+				evil:                       map[string]any{"type": "string", "description": evil, "enum": []any{evil, "${x}", "\"}] if true"}},
+				"n\n\ndeny := set() #":     map[string]any{"type": "string\n\ndeny := set()", "default": evil},
+				"METADATA":                 map[string]any{"$ref": "#"},
 				"x]: \n true } deny if { ": map[string]any{"const": map[string]any{evil: evil}},
 			}}})
 	}

@@ -57,7 +57,7 @@ func (r *Report) Start(s *setup.Setup, passes []string) {
 		warn += p.Warn
 	}
 	r.log.Info("policy in force", "revision", s.Rules.Revision(), "bundle", strings.Join(s.Config.Bundle, ", "),
-		"packages", len(packages), "deny_rules", deny, "warn_rules", warn)
+		"packages", len(packages), "deny_rules", deny, "warn_rules", warn, "pinned_tools", s.Rules.Pins())
 	r.settings(settings)
 	if len(s.Config.Caller.Require) > 0 {
 		r.log.Info("required of every caller", "caller.require", strings.Join(s.Config.Caller.Require, ", "))
@@ -69,7 +69,7 @@ func (r *Report) Start(s *setup.Setup, passes []string) {
 
 // settings reports what is turned off, which limits are others, and what is on.
 func (r *Report) settings(settings []config.Setting) {
-	var on []any
+	var on, pins []any
 	for _, s := range settings {
 		section, _, _ := strings.Cut(s.Name, ".")
 		value := []any{s.Name, s.Value, "default", s.DefaultValue, "set_by", s.Origin}
@@ -83,9 +83,11 @@ func (r *Report) settings(settings []config.Setting) {
 			r.log.Warn("OFF: "+s.Off, value...)
 		case section == "schema" || s.Name == "tools.unmapped" || s.Name == "tools.own_package":
 			on = append(on, s.Name, s.Value)
+		case s.Name == "tools.pins":
+			pins = []any{s.Name, s.Value}
 		}
 	}
-	r.log.Info("on", on...)
+	r.log.Info("on", append(on, pins...)...)
 }
 
 // weakens reports whether a value that isn't the default turns something off. Methods
@@ -115,6 +117,9 @@ func (r *Report) Tool(gate *policy.Gate, t *policy.Tool) {
 	}
 	attrs := []any{"tool", short(t.Name()), "packages", strings.Join(names, ", "), "deny_rules", deny, "warn_rules", warn, "schema", t.Digest()}
 	code, why := refusesAll(gate.Options(), t, cover)
+	if message, detail := cover.Pin.Differs(t); message != "" && gate.Options().Pins == policy.PinsWarn {
+		r.log.Warn("tool: not as it is pinned, and called all the same", "tool", short(t.Name()), "why", message, "detail", oneLine(detail), "tools.pins", "warn")
+	}
 	if code == "" {
 		r.log.Info("tool", attrs...)
 		return
@@ -124,6 +129,9 @@ func (r *Report) Tool(gate *policy.Gate, t *policy.Tool) {
 
 // refusesAll says with which code every call of t is refused, "" when none is known to be.
 func refusesAll(o policy.Options, t *policy.Tool, cover policy.Coverage) (policy.Code, string) {
+	if message, detail := cover.Pin.Differs(t); message != "" && o.Pins == policy.PinsEnforce {
+		return policy.ToolChanged, message + ": " + oneLine(detail)
+	}
 	switch err := t.SchemaErr(); {
 	case err != nil && !o.Schema.SkipEnforce:
 		return policy.SchemaUnusable, oneLine(err)

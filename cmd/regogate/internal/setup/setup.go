@@ -112,6 +112,7 @@ func Options(c config.Config) policy.Options {
 		},
 		Unmapped:      c.Tools.Unmapped,
 		OwnPackage:    c.Tools.OwnPackage,
+		Pins:          c.Tools.Pins,
 		CallerRequire: c.Caller.Require,
 		Timeout:       c.Limits.Timeout,
 		MaxRefusals:   c.Limits.Refusals,

@@ -39,7 +39,7 @@ func TestDefaultsAgree(t *testing.T) {
 func TestOptionsCarryEveryKey(t *testing.T) {
 	c := config.Config{
 		Mode:   "shadow",
-		Tools:  config.Tools{Unmapped: "allow", OwnPackage: "require"},
+		Tools:  config.Tools{Unmapped: "allow", OwnPackage: "require", Pins: "warn"},
 		Schema: config.Schema{Enforce: config.Off, Formats: "annotate", Undeclared: "refuse", OptionalNull: "absent", Defaults: "ignore", SecondOpinion: "qri"},
 		Limits: config.Limits{ArgumentBytes: 1, Depth: 2, NumberLength: 3, SchemaSteps: 4, Timeout: time.Minute, Refusals: 5, MessageBytes: 6, Abandoned: 7},
 		Caller: config.Caller{Require: []string{"subject"}},
