@@ -66,6 +66,7 @@ func (x *exchange) decide(t *policy.Tool) policy.Decision {
 	if x.caller != nil {
 		c = policy.WithCaller(c, *x.caller)
 	}
+	c = adapter.WithTrace(c, x.m.Traceparent(), x.r.Header)
 	return adapter.Decide(c, x.p.o.Gate, policy.Call{
 		Tool:      t,
 		Arguments: x.m.Arguments(),

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/regogate/regogate/decorator/gosdk"
+	"github.com/regogate/regogate/decorator/httpproxy"
 	"github.com/regogate/regogate/decorator/mcpgo"
 	"github.com/regogate/regogate/decorator/stdioproxy"
 	"github.com/regogate/regogate/policy"
@@ -40,6 +42,8 @@ var sources = []source{
 	{"mcp-go, stateless", mcpGo(stateless), decoded, true, func(r row) bool { return spec(r.tool).Name == "" }},
 	{"stdio proxy, sessions", stdio(sessions), oneLine, true, nil},
 	{"stdio proxy, stateless", stdio(stateless), oneLine, true, nil},
+	{"HTTP proxy, sessions", httpProxy(sessions), enveloped, true, nil},
+	{"HTTP proxy, stateless", httpProxy(stateless), enveloped, true, nil},
 }
 
 func oneLine(r row) string {
@@ -141,22 +145,48 @@ func goSDKOverHTTP(e era) starter {
 func overHTTP(t *testing.T, e era, s *mcp.Server) func(*testing.T, row) wire {
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
 	t.Cleanup(server.Close)
-	return func(t *testing.T, r row) wire {
-		request, err := http.NewRequest(http.MethodPost, server.URL, reader(e.message(r)))
+	return func(t *testing.T, r row) wire { return e.read(t, post(t, server.URL, e, r)) }
+}
+
+// post makes a call over Streamable HTTP and returns the answer, which is JSON.
+func post(t *testing.T, url string, e era, r row) []byte {
+	request, err := http.NewRequest(http.MethodPost, url, reader(e.message(r)))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	request.Header.Set("Mcp-Protocol-Version", string(e))
+	if e == stateless {
+		request.Header.Set("Mcp-Method", "tools/call")
+		request.Header.Set("Mcp-Name", r.tool)
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return raw
+}
+
+// httpProxy puts the proxy in front of the server that stdio has, over HTTP.
+func httpProxy(e era) starter {
+	return func(t *testing.T, f *fixture) func(*testing.T, row) wire {
+		upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			message, err := io.ReadAll(r.Body)
+			if err != nil {
+				panic(err)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, answered(message))
+		}))
+		t.Cleanup(upstream.Close)
+		to, err := url.Parse(upstream.URL)
 		require.NoError(t, err)
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("Accept", "application/json, text/event-stream")
-		request.Header.Set("Mcp-Protocol-Version", string(e))
-		if e == stateless {
-			request.Header.Set("Mcp-Method", "tools/call")
-			request.Header.Set("Mcp-Name", r.tool)
-		}
-		response, err := http.DefaultClient.Do(request)
+		proxy, err := httpproxy.New(httpproxy.Options{Gate: f.gate, Upstream: to, Caller: func(*http.Request) (policy.Caller, error) { return caller, nil }})
 		require.NoError(t, err)
-		defer response.Body.Close()
-		raw, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		return e.read(t, raw)
+		front := httptest.NewServer(proxy)
+		t.Cleanup(front.Close)
+		t.Cleanup(func() { require.NoError(t, proxy.Close()) })
+		return func(t *testing.T, r row) wire { return e.readAndRan(t, f, post(t, front.URL+"/mcp", e, r)) }
 	}
 }
 
@@ -199,30 +229,37 @@ func serve() {
 		if err != nil {
 			return
 		}
-		var m struct {
-			ID     json.RawMessage
-			Method string
-			Params struct{ Arguments json.RawMessage }
+		if answer := answered(line); answer != "" {
+			fmt.Println(answer)
 		}
-		if json.Unmarshal(line, &m) != nil || m.ID == nil {
-			continue
-		}
-		result := `{}`
-		switch m.Method {
-		case "initialize":
-			result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}`
-		case "tools/list":
-			var list []string
-			for _, tool := range tools {
-				list = append(list, fmt.Sprintf(`{"name":%q,"inputSchema":%s}`, tool.name, tool.schema))
-			}
-			result = `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[` + strings.Join(list, ",") + `]}`
-		case "tools/call":
-			got, _ := json.Marshal(string(m.Params.Arguments)) // a string of what is valid UTF-8
-			result = `{"resultType":"complete","content":[{"type":"text","text":` + string(got) + `}]}`
-		}
-		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 	}
+}
+
+// answered is what that server says to a message, "" for nothing.
+func answered(message []byte) string {
+	var m struct {
+		ID     json.RawMessage
+		Method string
+		Params struct{ Arguments json.RawMessage }
+	}
+	if json.Unmarshal(message, &m) != nil || m.ID == nil {
+		return ""
+	}
+	result := `{}`
+	switch m.Method {
+	case "initialize":
+		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}`
+	case "tools/list":
+		var list []string
+		for _, tool := range tools {
+			list = append(list, fmt.Sprintf(`{"name":%q,"inputSchema":%s}`, tool.name, tool.schema))
+		}
+		result = `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[` + strings.Join(list, ",") + `]}`
+	case "tools/call":
+		got, _ := json.Marshal(string(m.Params.Arguments)) // a string of what is valid UTF-8
+		result = `{"resultType":"complete","content":[{"type":"text","text":` + string(got) + `}]}`
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 }
 
 func stdio(e era) starter {
@@ -264,14 +301,19 @@ func overStdio(t *testing.T, e era, f *fixture) func(*testing.T, row) wire {
 		say(t, e.message(r))
 		raw, err := lines.ReadBytes('\n')
 		require.NoError(t, err)
-		w := e.read(t, raw)
-		if w.ran {
-			var m struct {
-				Result struct{ Content []struct{ Text string } }
-			}
-			require.NoError(t, json.Unmarshal(raw, &m))
-			f.ran(m.Result.Content[0].Text)
-		}
-		return w
+		return e.readAndRan(t, f, raw)
 	}
+}
+
+// readAndRan reads an answer. What the server says that it got is what ran.
+func (e era) readAndRan(t *testing.T, f *fixture, raw []byte) wire {
+	w := e.read(t, raw)
+	if w.ran {
+		var m struct {
+			Result struct{ Content []struct{ Text string } }
+		}
+		require.NoError(t, json.Unmarshal(raw, &m))
+		f.ran(m.Result.Content[0].Text)
+	}
+	return w
 }
