@@ -94,6 +94,8 @@ func TestDependenciesStayInTheirAdapters(t *testing.T) {
 		"github.com/modelcontextprotocol/go-sdk": {"decorator/gosdk", "cmd/regogate/internal/demo"},
 		"github.com/mark3labs/mcp-go":            {"decorator/mcpgo"},
 		"github.com/lestrrat-go/jwx":             {"decorator/identity", "bundles"},
+		"go.opentelemetry.io/otel":               {"policy/telemetry"},
+		"github.com/prometheus":                  {"policy/telemetry/scrape"},
 		"github.com/spf13/viper":                 {"config"},
 		"github.com/spf13/cobra":                 {"cmd"},
 		"github.com/stretchr/testify":            {"test", "policy/validatortest"},
@@ -115,10 +117,18 @@ func TestDependenciesStayInTheirAdapters(t *testing.T) {
 	}
 }
 
+// OpenTelemetry's root package is its global state: what goes where is said by whoever
+// makes a recorder.
+func TestNothingIsMeasuredGlobally(t *testing.T) {
+	for _, p := range listPackages(t) {
+		require.NotContains(t, p.Imports, "go.opentelemetry.io/otel", p.ImportPath)
+	}
+}
+
 // What a library user links with policy and decorator has no engine, no
 // configuration and no SDK in it.
 func TestLibraryStaysLight(t *testing.T) {
-	heavy := []string{"github.com/open-policy-agent/", "github.com/spf13/", "github.com/modelcontextprotocol/", "github.com/mark3labs/"}
+	heavy := []string{"github.com/open-policy-agent/", "github.com/spf13/", "github.com/modelcontextprotocol/", "github.com/mark3labs/", "go.opentelemetry.io/", "github.com/prometheus/"}
 	for _, p := range listPackages(t) {
 		if p.ImportPath != module+"/policy" && p.ImportPath != module+"/decorator" {
 			continue

@@ -26,3 +26,12 @@ func (w *stopwatch) lap(phase *time.Duration) {
 	*phase = now.Sub(w.last)
 	w.last = now
 }
+
+// Tool returns the tool that was decided about, nil when the call named none. What a
+// tool that isn't [Tool.Known] is called, somebody made up.
+func (r Record) Tool() *Tool {
+	if r.Input.call == nil {
+		return nil
+	}
+	return r.Input.call.Tool
+}
