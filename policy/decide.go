@@ -28,13 +28,14 @@ func (g *Gate) decideSafely(ctx context.Context, in *Input, d *Decision, w *stop
 		d.refuse(NotReady, "no policy is in force")
 		return false
 	}
+	in.rules = cur.rules
 	d.Revision = cur.rules.Revision()
 	args, ok := g.readArguments(in, d)
 	w.lap(&w.took.Parse)
 	if !ok {
 		return false
 	}
-	in.view = args
+	in.given, in.view = args, args
 	ok = g.checkTool(cur.rules, in, d)
 	w.lap(&w.took.Schema)
 	if !ok {

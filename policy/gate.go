@@ -100,7 +100,7 @@ func (g *Gate) Decide(ctx context.Context, call Call) Decision {
 	watch := stopwatch{on: g.options.Recorder != nil, last: started}
 	parsed := g.decideSafely(ctx, &in, &d, &watch)
 	d.settle(g.options)
-	g.record(ctx, Record{Decision: d, Input: in, Parsed: parsed, Elapsed: time.Since(started), Phases: watch.took})
+	g.record(ctx, Record{Decision: d, Mode: g.options.Mode, Rules: in.rules, Input: in, Parsed: parsed, Elapsed: time.Since(started), Phases: watch.took}, &d)
 	return d
 }
 
@@ -125,13 +125,4 @@ func (d *Decision) settle(o Options) {
 			d.Effective = d.Effective && r.Code.shadowable()
 		}
 	}
-}
-
-// record tells the recorder. Whatever it does, the decision stands.
-func (g *Gate) record(ctx context.Context, r Record) {
-	if g.options.Recorder == nil {
-		return
-	}
-	defer func() { _ = recover() }()
-	g.options.Recorder.Record(ctx, r)
 }

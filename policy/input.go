@@ -3,6 +3,8 @@ package policy
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,10 +14,12 @@ import (
 // belongs to the validator, which may change it without anybody else noticing.
 type Input struct {
 	call   *Call
-	view   map[string]any
+	given  map[string]any // the arguments as they came
+	view   map[string]any // the arguments as validators see them
 	caller *callerDocument
 	answer map[string]any // parsed Call.Responses
 	at     time.Time
+	rules  Ruleset // that decide; nil when none was in force
 	// shared hands out the decoded tree itself instead of copies. Only a ruleset's
 	// evaluators get such an Input: they promise to read.
 	shared bool
@@ -25,12 +29,14 @@ type Input struct {
 func (in Input) Tool() ToolInfo {
 	s := in.call.Tool.Spec()
 	t := ToolInfo{Name: s.Name, Server: s.Server, Title: s.Title, Digest: in.call.Tool.Digest()}
-	t.Annotations, _ = in.own(in.call.Tool.annotations).(map[string]any)
+	t.Annotations, _ = in.own(in.call.Tool.hints()).(map[string]any)
 	return t
 }
 
 // Arguments returns the call's arguments.
-func (in Input) Arguments() Arguments { return Arguments{raw: in.call.Arguments, view: in.view} }
+func (in Input) Arguments() Arguments {
+	return Arguments{raw: in.call.Arguments, given: in.given, view: in.view}
+}
 
 // Caller returns who calls.
 func (in Input) Caller() Caller { return in.caller.copy() }
@@ -56,7 +62,7 @@ func (in Input) Document() map[string]any {
 			"name":        s.Name,
 			"server":      nullIfEmpty(s.Server),
 			"title":       nullIfEmpty(s.Title),
-			"annotations": in.own(in.call.Tool.annotations),
+			"annotations": in.own(in.call.Tool.hints()),
 		},
 		"arguments": in.own(in.view),
 		"caller":    in.own(in.caller.doc),
@@ -80,12 +86,16 @@ func (in Input) own(v map[string]any) any {
 // Arguments are a call's arguments: the exact bytes, and the value that was decided
 // (the schema's defaults filled in when the gate is told so). They can't be changed.
 type Arguments struct {
-	raw  []byte
-	view map[string]any
+	raw   []byte
+	given map[string]any
+	view  map[string]any
 }
 
 // Raw returns a copy of the bytes as they came.
 func (a Arguments) Raw() []byte { return bytes.Clone(a.raw) }
+
+// Len is how many bytes came.
+func (a Arguments) Len() int { return len(a.raw) }
 
 // Object returns a copy of the decoded value: map[string]any, []any, string,
 // json.Number, bool and nil.
@@ -133,6 +143,44 @@ func (a Arguments) Lookup(pointer string) (any, bool) {
 	}
 	return clone(v), true
 }
+
+// Defaults returns the JSON Pointers of what the schema's defaults filled in, sorted:
+// without these, the decided value is what came.
+func (a Arguments) Defaults() []string {
+	var out []string
+	addFilled(&out, "", a.given, a.view)
+	slices.Sort(out)
+	return out
+}
+
+// addFilled lists what view has and given hasn't. Parts that both share hold nothing new.
+func addFilled(out *[]string, at string, given, view any) {
+	switch v := view.(type) {
+	case map[string]any:
+		g, ok := given.(map[string]any)
+		if !ok || reflect.ValueOf(g).Pointer() == reflect.ValueOf(v).Pointer() {
+			return
+		}
+		for name, e := range v {
+			here := at + "/" + pointerEscaper.Replace(name)
+			if old, came := g[name]; came {
+				addFilled(out, here, old, e)
+			} else {
+				*out = append(*out, here)
+			}
+		}
+	case []any:
+		g, ok := given.([]any)
+		if !ok {
+			return
+		}
+		for i := range min(len(g), len(v)) {
+			addFilled(out, at+"/"+strconv.Itoa(i), g[i], v[i])
+		}
+	}
+}
+
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
 // clone copies a decoded JSON value.
 func clone(v any) any {

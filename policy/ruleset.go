@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // A Validator decides one call whose arguments satisfy the tool's schema. A deny set
 // is one; Go code can be another. Refusals refuse the call, an error makes it
@@ -55,21 +52,4 @@ type Registration struct {
 
 func (r Registration) covers(t *Tool) bool {
 	return (r.Server == "" || r.Server == t.Server()) && (r.Tool == "" || r.Tool == t.Name())
-}
-
-// A Recorder is told what was decided. It is called once per decision, after it, and
-// can't change it. Record must return at once and must not keep the Input's caller waiting.
-type Recorder interface {
-	Record(ctx context.Context, r Record)
-}
-
-// A Record is one decision and what it was about.
-type Record struct {
-	Decision Decision
-	// Input is what was decided; meaningful only when Parsed.
-	Input Input
-	// Parsed reports that the arguments were one unambiguous JSON object.
-	Parsed  bool
-	Elapsed time.Duration // of the whole decision
-	Phases  Phases        // of its parts
 }

@@ -146,6 +146,14 @@ func (t *Tool) Digest() string {
 	return t.digest
 }
 
+// hints are the server's annotations, nil for nil.
+func (t *Tool) hints() map[string]any {
+	if t == nil {
+		return nil
+	}
+	return t.annotations
+}
+
 func digest(spec ToolSpec) (string, error) {
 	schema := spec.InputSchema
 	if len(schema) == 0 {
