@@ -20,6 +20,8 @@ type Config struct {
 	Methods      []Method `mapstructure:"methods"`
 	Hold         Hold     `mapstructure:"hold"`
 
+	DecisionLog DecisionLog `mapstructure:"decision_log"`
+
 	settings []Setting
 	origins  map[string]string
 }

@@ -16,13 +16,14 @@ const (
 	Bundles              // one or more of: path, URL, "starter"
 	TextList             // a list of strings
 	Objects              // a list of objects with Key.Fields
-	Bool                 // true or false
+	Bool                 // true or false; what it switches is on by default
+	Flag                 // true or false; what it switches is off by default
 	Count                // a positive whole number
 	Bytes                // a positive number of bytes, or a string with a unit: B, KiB, MiB, GiB
 	Duration             // a string with a unit: 500ms, 1s, 2m
 )
 
-var typeNames = [...]string{"string", "choice", "file", "bundles", "list of strings", "list of objects", "true or false", "count", "bytes", "duration"}
+var typeNames = [...]string{"string", "choice", "file", "bundles", "list of strings", "list of objects", "true or false", "true or false", "count", "bytes", "duration"}
 
 func (t Type) String() string { return typeNames[t] }
 
@@ -42,7 +43,7 @@ type Key struct {
 // Keys returns the table of all keys.
 func Keys() []Key {
 	return slices.Concat(
-		sourceKeys(), toolKeys(), schemaKeys(), limitKeys(), callerKeys(), proxyKeys(),
+		sourceKeys(), toolKeys(), schemaKeys(), limitKeys(), callerKeys(), proxyKeys(), decisionLogKeys(),
 	)
 }
 

@@ -116,7 +116,7 @@ func (l *loader) decode(values map[string]any) (Config, error) {
 
 // typedDefault is a default with the type that a value from the file would have.
 func typedDefault(k Key) any {
-	if on, ok := k.Default.(bool); ok {
+	if on, ok := k.Default.(bool); ok && k.Type == Bool {
 		return switchOf(on)
 	}
 	return k.Default

@@ -27,7 +27,8 @@ func TestLoadDefaults(t *testing.T) {
 			ArgumentBytes: 1 << 20, Depth: 64, NumberLength: 64, SchemaSteps: 50_000, EvaluationSteps: 200_000,
 			Timeout: time.Second, Refusals: 50, MessageBytes: 2048, Abandoned: 64, BundleBytes: 64 << 20,
 		},
-		Hold: Hold{Calls: 64, Bytes: 16 << 20, Timeout: 10 * time.Second},
+		Hold:        Hold{Calls: 64, Bytes: 16 << 20, Timeout: 10 * time.Second},
+		DecisionLog: DecisionLog{Arguments: "masked", MaxBytes: 100 << 20, Keep: 10, QueueBytes: 64 << 20, BufferBytes: 16 << 20},
 	}
 	for name, o := range map[string]Options{
 		"no file":       {},
@@ -96,6 +97,21 @@ methods:
   - {name: resources/read, action: refuse}
   - {name: x/Y.z, action: pass}
 hold: {calls: 1, bytes: 2, timeout: 3s}
+decision_log:
+  file: decisions.jsonl
+  stderr: true
+  url: https://logs.example.com
+  token_file: token
+  ca_file: ca.pem
+  arguments: digest
+  key_file: key
+  required: true
+  labels:
+    - {name: Env.X, value: test}
+  max_bytes: 1MiB
+  keep: 3
+  queue_bytes: 2MiB
+  buffer_bytes: 3MiB
 `
 
 func TestLoadEveryKey(t *testing.T) {
@@ -124,6 +140,11 @@ func TestLoadEveryKey(t *testing.T) {
 		Limits: Limits{
 			ArgumentBytes: 512 << 10, Depth: 10, NumberLength: 20, SchemaSteps: 1000, EvaluationSteps: 16, Timeout: 250 * time.Millisecond,
 			Refusals: 5, MessageBytes: 100, Abandoned: 3, BundleBytes: 1 << 30,
+		},
+		DecisionLog: DecisionLog{
+			File: filepath.Join(dir, "decisions.jsonl"), Stderr: true, URL: "https://logs.example.com", TokenFile: filepath.Join(dir, "token"), CAFile: filepath.Join(dir, "ca.pem"),
+			Arguments: "digest", KeyFile: filepath.Join(dir, "key"), Required: true, Labels: []Label{{Name: "Env.X", Value: "test"}},
+			MaxBytes: 1 << 20, Keep: 3, QueueBytes: 2 << 20, BufferBytes: 3 << 20,
 		},
 		Caller: Caller{Require: []string{"subject", "claims.org"}, Subject: "Alice", Tenant: "T", Scopes: []string{"a.b", "C"}, ClaimsFile: filepath.Join(dir, "claims.json")},
 		Methods: []Method{

@@ -148,11 +148,15 @@ func (k Key) scalar(n *yaml.Node) (any, fault) {
 		return nil, fault{"has no value", "give it one, or remove the key"}
 	}
 	switch k.Type {
-	case Bool:
+	case Bool, Flag:
 		if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
 			return nil, want("true or false", n, "write true or false, without quotes")
 		}
-		return switchOf(strings.EqualFold(n.Value, "true")), fault{}
+		on := strings.EqualFold(n.Value, "true")
+		if k.Type == Flag {
+			return on, fault{}
+		}
+		return switchOf(on), fault{}
 	case Count:
 		return k.count(n)
 	case Bytes:

@@ -71,6 +71,11 @@ func (f *checkFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	return closing(c, s, f.decide(c, s))
+}
+
+// decide decides the calls that the flags name.
+func (f *checkFlags) decide(c *cobra.Command, s *setup.Setup) (err error) {
 	if c.Flags().Changed("caller") {
 		if s.Caller, err = calls.ParseCaller([]byte(f.caller)); err != nil {
 			return usage{"check", "--caller", err.Error()}

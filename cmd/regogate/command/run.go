@@ -59,6 +59,12 @@ func runServer(c *cobra.Command, f *gateFlags, command []string) error {
 	if err != nil {
 		return err
 	}
+	return closing(c, s, gateServer(c, s, r, command))
+}
+
+// gateServer loads the policy, reports, and runs the server behind the gate.
+func gateServer(c *cobra.Command, s *setup.Setup, r *report.Report, command []string) error {
+	cfg := s.Config
 	passes, err := stdioproxy.PassUndecided(methods(cfg))
 	if err != nil {
 		return setup.Attribute(cfg, err)

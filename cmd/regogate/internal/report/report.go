@@ -62,6 +62,10 @@ func (r *Report) Start(s *setup.Setup, passes []string) {
 	if len(s.Config.Caller.Require) > 0 {
 		r.log.Info("required of every caller", "caller.require", strings.Join(s.Config.Caller.Require, ", "))
 	}
+	if s.Decisions != nil {
+		d := s.Config.DecisionLog
+		r.log.Info("decisions are recorded", "file", d.File, "stderr", d.Stderr, "url", d.URL, "arguments", d.Arguments, "required", d.Required)
+	}
 	if len(passes) > 0 {
 		r.log.Warn("these methods reach the server undecided", "methods", strings.Join(passes, ", "))
 	}
@@ -93,6 +97,9 @@ func (r *Report) settings(settings []config.Setting) {
 // weakens reports whether a value that isn't the default turns something off. Methods
 // may also be refused that would pass.
 func weakens(s config.Setting) bool {
+	if s.Name == "decision_log.arguments" {
+		return s.Value == "full"
+	}
 	return s.Off != "" && (s.Name != "methods" || strings.Contains(s.Value, "action: pass"))
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/regogate/regogate/bundles"
 	"github.com/regogate/regogate/config"
 	"github.com/regogate/regogate/policy"
+	"github.com/regogate/regogate/policy/decisionlog"
 	"github.com/regogate/regogate/policy/strictjson"
 	"github.com/regogate/regogate/regoeval"
 )
@@ -30,6 +31,8 @@ type Setup struct {
 	Rules  *regoeval.Ruleset
 	Gate   *policy.Gate  // with Rules in force
 	Caller policy.Caller // who calls, as far as the configuration says
+	// Decisions is the decision log, nil when there is none; see Close.
+	Decisions *decisionlog.Log
 }
 
 // ErrNoBundle says that no policy was named.
@@ -42,7 +45,10 @@ func New(ctx context.Context, c config.Config, recorder policy.Recorder) (*Setup
 	if err != nil {
 		return nil, err
 	}
-	return s, s.Load(ctx)
+	if err := s.Load(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // Prepare does all of New but for the bundles: until Load the gate refuses every call.
@@ -50,17 +56,23 @@ func Prepare(c config.Config, recorder policy.Recorder) (*Setup, error) {
 	if len(c.Bundle) == 0 {
 		return nil, ErrNoBundle
 	}
-	o := Options(c)
-	o.Recorder = recorder
-	gate, err := policy.NewGate(o)
-	if err != nil {
-		return nil, Attribute(c, err)
-	}
 	caller, err := readCaller(c)
 	if err != nil {
 		return nil, err
 	}
-	return &Setup{Config: c, Gate: gate, Caller: caller}, nil
+	s := &Setup{Config: c, Caller: caller}
+	if s.Decisions, err = newDecisionLog(c, recorder); err != nil {
+		return nil, err
+	}
+	o := Options(c)
+	o.Recorder = recorder
+	if s.Decisions != nil { // a nil *Log is no nil Recorder
+		o.Recorder = policy.Recorders(recorder, s.Decisions)
+	}
+	if s.Gate, err = policy.NewGate(o); err != nil {
+		return nil, errors.Join(Attribute(c, err), s.Close())
+	}
+	return s, nil
 }
 
 // Load loads the bundles and puts them in force.
