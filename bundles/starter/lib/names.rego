@@ -33,8 +33,11 @@ words(name) := split(trim(joined, "_"), "_") if {
 	joined := regex.replace(lower(spaced), `[\s_.:/()\[\]$@-]+`, "_")
 }
 
-# kind tells the kind of an argument by its name; every name has one.
-kind(name) := k if {
+# kind tells the kind of an argument by its name; every name has one. $ref and its like
+# are JSON's own words for a place in a document, and no git refs.
+kind(name) := "other" if {
+	regex.match(`^\$([a-z]+R|r)ef$`, name)
+} else := k if {
 	k := data.starter.kinds.words[name]
 } else := k if {
 	k := data.starter.kinds.pairs[name]

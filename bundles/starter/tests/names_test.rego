@@ -11,7 +11,7 @@ test_kind[name] if {
 		"url": "url", "imageUrl": "url", "imageurl": "url", "projectURL": "url", "callback_uri": "url", "html_url": "url",
 		"command": "command", "shellCommand": "command", "kubectl_command": "command", "args": "argv", "launchArgs": "argv",
 		"sql": "sql", "sqlQuery": "sql", "query": "query", "search_query": "free", "cypher_query": "cypher",
-		"branch": "ref", "baseBranch": "ref", "branch_name": "ref", "head": "ref", "commit_message": "free",
+		"$ref": "other", "$dynamicRef": "other", "ref": "ref", "branch": "ref", "baseBranch": "ref", "branch_name": "ref", "head": "ref", "commit_message": "free",
 		"body": "free", "old_string": "free", "newText": "free", "textBody": "free", "message_id": "id", "title": "free",
 		"to": "address", "toRecipients": "address", "limit": "limit", "maxResults": "limit", "per_page": "page",
 		"table_name": "table", "name": "label", "display_name": "label", "colour_name": "label", "channel_names": "label",
