@@ -15,6 +15,8 @@ type body struct {
 	known map[ir.Local]operand
 	// below holds locals that were reached from data by a reference.
 	below map[ir.Local]bool
+	// keyed holds what partial rules over data came to (see keyed.go).
+	keyed map[ir.Local]bool
 	// saves holds locals that keep a version of input or data, for `with` to come back to.
 	saves map[ir.Local]bool
 	guard *guard

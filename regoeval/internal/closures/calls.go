@@ -64,6 +64,7 @@ func (b *body) callFunction(fn *function, s *ir.CallStmt) statement {
 	if len(s.Args) < 2 || s.Args[0].Value != ir.Val(ir.Input) || s.Args[1].Value != ir.Val(ir.Data) {
 		panic(unsupported("a call without input and data"))
 	}
+	b.keyed[s.Result] = b.compilation.keyed[s.Func]
 	t, args := int(s.Result), b.operands(s.Args[2:])
 	return func(f *frame) int {
 		if !f.step() {
@@ -75,6 +76,7 @@ func (b *body) callFunction(fn *function, s *ir.CallStmt) statement {
 
 // callByPath compiles a call of the rule that values of the evaluation name.
 func (b *body) callByPath(s *ir.CallDynamicStmt) statement {
+	b.keyed[s.Result] = len(b.compilation.keyed) > 0
 	path, t, byPath := b.operands(s.Path), int(s.Result), b.byPath
 	return func(f *frame) int {
 		if !f.step() {

@@ -18,8 +18,9 @@ type compilation struct {
 	program  *Program
 	byName   map[string]*function
 	byPath   map[string]*function
-	query    *ir.Func // the query as a function, nil for a rule
-	foldData bool     // no `with` replaces data: it is a constant
+	query    *ir.Func        // the query as a function, nil for a rule
+	keyed    map[string]bool // partial rules over data (see keyed.go)
+	foldData bool            // no `with` replaces data: it is a constant
 	slotKeys map[slotKey]int
 }
 
@@ -30,27 +31,26 @@ type slotKey struct {
 }
 
 // Compile makes a program of one rule document of a plan, by its path: of that and of
-// all that it uses. more are built-ins beside OPA's own. The error is an
-// *UnsupportedError.
-func Compile(plan *ir.Policy, rule ast.Ref, data *Data, more map[string]*topdown.Builtin) (*Program, error) {
+// all that it uses. The error is an *UnsupportedError.
+func (p *Plan) Compile(rule ast.Ref, data *Data) (*Program, error) {
 	name := "g0." + rule.String()
-	for _, f := range plan.Funcs.Funcs {
+	for _, f := range p.policy.Funcs.Funcs {
 		if f.Name == name {
-			return compile(plan, f, nil, data, more)
+			return p.compile(f, nil, data)
 		}
 	}
 	return nil, unsupported("%s is not in the plan", rule)
 }
 
 // CompileQuery makes a program of the plan's query.
-func CompileQuery(plan *ir.Policy, data *Data, more map[string]*topdown.Builtin) (*Program, error) {
-	if len(plan.Plans.Plans) != 1 {
-		return nil, unsupported("%d queries in one plan", len(plan.Plans.Plans))
+func (p *Plan) CompileQuery(data *Data) (*Program, error) {
+	if n := len(p.policy.Plans.Plans); n != 1 {
+		return nil, unsupported("%d queries in one plan", n)
 	}
-	return compile(plan, nil, plan.Plans.Plans[0], data, more)
+	return p.compile(nil, p.policy.Plans.Plans[0], data)
 }
 
-func compile(plan *ir.Policy, rule *ir.Func, query *ir.Plan, data *Data, more map[string]*topdown.Builtin) (_ *Program, err error) {
+func (p *Plan) compile(rule *ir.Func, query *ir.Plan, data *Data) (_ *Program, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			u, ok := x.(*UnsupportedError)
@@ -61,7 +61,7 @@ func compile(plan *ir.Policy, rule *ir.Func, query *ir.Plan, data *Data, more ma
 		}
 	}()
 	c := &compilation{
-		plan: plan, data: data, more: more, program: &Program{data: data.root, slots: []slotPlan{{}}},
+		plan: p.policy, data: data, more: p.more, program: &Program{data: data.root, slots: []slotPlan{{}}},
 		byName: map[string]*function{}, byPath: map[string]*function{}, slotKeys: map[slotKey]int{},
 	}
 	start := rule
@@ -71,6 +71,8 @@ func compile(plan *ir.Policy, rule *ir.Func, query *ir.Plan, data *Data, more ma
 	}
 	funcs := c.reachable(start)
 	c.checkLiterals(funcs)
+	p.checkIndexed(funcs)
+	c.keyed = keyedFuncs(c.plan, funcs)
 	c.foldData = !slices.ContainsFunc(funcs, func(f *ir.Func) bool { return replacesData(f.Blocks) })
 	for _, f := range funcs {
 		c.declare(f)
@@ -176,7 +178,7 @@ func (c *compilation) function(fn *function, f *ir.Func) {
 	}
 	var guards []*guard
 	for _, b := range f.Blocks {
-		body := &body{compilation: c, fn: fn, first: ir.Local(first), all: all, uses: newUses(), known: map[ir.Local]operand{}, below: map[ir.Local]bool{}, saves: map[ir.Local]bool{}}
+		body := &body{compilation: c, fn: fn, first: ir.Local(first), all: all, uses: newUses(), known: map[ir.Local]operand{}, below: map[ir.Local]bool{}, keyed: map[ir.Local]bool{}, saves: map[ir.Local]bool{}}
 		body.uses.block(b)
 		body.guard = &guard{open: true}
 		fn.blocks = append(fn.blocks, body.block(b.Stmts))

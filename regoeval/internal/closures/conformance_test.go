@@ -20,8 +20,8 @@ import (
 )
 
 // TestConformance runs OPA's own cases, those of the module in go.mod, through both
-// engines in one harness: what topdown passes, closures pass, or they say before any
-// evaluation that they don't support it.
+// engines in one harness: what topdown passes, closures pass, or they say that it is
+// topdown's: most of those few before any evaluation.
 func TestConformance(t *testing.T) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/open-policy-agent/opa").Output()
 	require.NoError(t, err)
@@ -36,8 +36,11 @@ func TestConformance(t *testing.T) {
 		{"v0 with not", "v0", ast.ParserOptions{RegoVersion: ast.RegoV0, FutureKeywords: []string{"not"}}, 2026},
 		{"v1 with not", "v1", ast.ParserOptions{RegoVersion: ast.RegoV1, FutureKeywords: []string{"not"}}, 2399},
 	} {
+		if underRace && suite.name != "v1" {
+			continue // four times as slow, and nothing runs side by side
+		}
 		t.Run(suite.name, func(t *testing.T) {
-			topdownPasses, closuresPass, unsupported := 0, 0, 0
+			topdownPasses, closuresPass, unsupported, unsure := 0, 0, 0, 0
 			set := cases.MustLoad(filepath.Join(dir, suite.dir)).Sorted()
 			for _, tc := range set.Cases {
 				for k, v := range tc.Env {
@@ -58,6 +61,11 @@ func TestConformance(t *testing.T) {
 					t.Logf("not supported, so topdown: %s: %v", tc.Note, u)
 					continue
 				}
+				if errors.Is(evalErr, ErrUnsure) {
+					unsure++
+					t.Logf("not sure, so topdown: %s", tc.Note)
+					continue
+				}
 				if err == nil {
 					err = o.check(rows, evalErr)
 				}
@@ -72,10 +80,10 @@ func TestConformance(t *testing.T) {
 				}
 				closuresPass++
 			}
-			t.Logf("%s: %d cases, topdown passes %d, closures pass %d, not supported %d", suite.name, len(set.Cases), topdownPasses, closuresPass, unsupported)
+			t.Logf("%s: %d cases, topdown passes %d, closures pass %d, not supported %d, not sure %d", suite.name, len(set.Cases), topdownPasses, closuresPass, unsupported, unsure)
 			require.GreaterOrEqual(t, topdownPasses, suite.atLeast)
-			require.Equal(t, topdownPasses, closuresPass+unsupported)
-			require.LessOrEqual(t, unsupported, 20)
+			require.Equal(t, topdownPasses, closuresPass+unsupported+unsure)
+			require.LessOrEqual(t, unsupported+unsure, 20)
 		})
 	}
 }
@@ -153,7 +161,7 @@ func (o *opaCase) viaTopdown() (rows []row, err error) {
 // viaClosures returns what the evaluation came to, and what kept it from being made.
 func (o *opaCase) viaClosures(asJSON bool) (rows []row, evalErr, err error) {
 	ctx := context.Background()
-	plan, err := Plan(ctx, o.compiler, o.query, nil)
+	plan, err := NewPlan(ctx, o.compiler, o.query, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -161,7 +169,7 @@ func (o *opaCase) viaClosures(asJSON bool) (rows []row, evalErr, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := CompileQuery(plan, NewData(data), nil)
+	p, err := plan.CompileQuery(NewData(data))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,31 +6,52 @@ import (
 
 // not compiles a negation.
 //
-// OPA's plan of the newer `not` sets a marker where the body holds, tests it at the
-// end, and never takes it back, as it does for `and` and `or`: what an earlier
-// iteration, or another rule body with the same local, left there counts as success,
-// and a rule stays silent. Here the marker is cleared first (docs/adr/0021).
+// OPA's plan of the newer `not` sets a marker where the body holds and tests it at the
+// end of the same block. That has two faults (docs/adr/0021). The marker is never taken
+// back, so that what an earlier iteration, or another rule body with the same local,
+// left there counts as success. And a statement of the body that ends the block after
+// the marker was set keeps it from being tested. Here the marker is cleared first, and
+// tested however the body ends.
 func (b *body) not(s *ir.NotStmt) statement {
-	marker := -1
-	if n := len(s.Block.Stmts); n > 0 {
-		if d, ok := s.Block.Stmts[n-1].(*ir.IsDefinedStmt); ok && d.Source > ir.Data {
-			marker = int(d.Source)
-		}
-	}
-	x := b.block(s.Block.Stmts)
-	if len(x) == 0 {
+	n := len(s.Block.Stmts)
+	if n == 0 {
 		return never
 	}
-	if len(x) == 1 && marker < 0 {
+	test, ok := s.Block.Stmts[n-1].(*ir.IsDefinedStmt)
+	if !ok || test.Source <= ir.Data {
+		return b.notBlock(s.Block.Stmts)
+	}
+	inside := newUses()
+	inside.block(s.Block)
+	if n > 1 && inside.written[test.Source] == 1 {
+		if a, ok := s.Block.Stmts[n-2].(*ir.AssignVarStmt); ok && a.Target == test.Source && a.Source.Value == ir.Val(ir.Bool(true)) {
+			return b.notBlock(s.Block.Stmts[:n-2]) // the marker says no more than that the block ends
+		}
+	}
+	x, marker := b.block(s.Block.Stmts[:n-1]), int(test.Source)
+	return func(f *frame) int {
+		f.locals[marker] = val{}
+		if r := x.run(f); r > undefined {
+			return negated(r)
+		}
+		if f.locals[marker].defined() {
+			return undefined
+		}
+		return next
+	}
+}
+
+// notBlock holds where the statements don't.
+func (b *body) notBlock(stmts []ir.Stmt) statement {
+	x := b.block(stmts)
+	switch len(x) {
+	case 0:
+		return never
+	case 1:
 		only := x[0]
 		return func(f *frame) int { return negated(only(f)) }
 	}
-	return func(f *frame) int {
-		if marker >= 0 {
-			f.locals[marker] = val{}
-		}
-		return negated(x.run(f))
-	}
+	return func(f *frame) int { return negated(x.run(f)) }
 }
 
 func negated(r int) int {

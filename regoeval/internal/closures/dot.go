@@ -10,6 +10,13 @@ import (
 // dot compiles a look-up: of a slot where the path is constant, of a constant where
 // the document is.
 func (b *body) dot(s *ir.DotStmt, after ir.Stmt) compiled {
+	if l, ok := s.Source.Value.(ir.Local); ok && b.keyed[l] {
+		return b.dotKeyed(s)
+	}
+	return b.dotPlain(s, after)
+}
+
+func (b *body) dotPlain(s *ir.DotStmt, after ir.Stmt) compiled {
 	src, key := b.operand(s.Source), b.operand(s.Key)
 	if src.path && b.once(s.Target) {
 		b.below[s.Target] = true

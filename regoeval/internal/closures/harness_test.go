@@ -48,11 +48,11 @@ func newBothOf(c *ast.Compiler, data map[string]any) (*both, error) {
 	if b.txn, err = b.store.NewTransaction(ctx); err != nil {
 		return nil, err
 	}
-	plan, err := Plan(ctx, c, b.query, nil)
+	plan, err := NewPlan(ctx, c, b.query, nil)
 	if err != nil {
 		return nil, err
 	}
-	b.program, err = Compile(plan, denyRef, NewData(v), nil)
+	b.program, err = plan.Compile(denyRef, NewData(v))
 	return b, err
 }
 

@@ -50,9 +50,17 @@ func unsupported(format string, args ...any) error {
 	return &UnsupportedError{fmt.Sprintf(format, args...)}
 }
 
-// Plan returns OPA's plan of a query against compiled modules. Whatever keeps OPA from
-// planning it is an *UnsupportedError. more are built-ins beside OPA's own.
-func Plan(ctx context.Context, c *ast.Compiler, query ast.Body, more map[string]*topdown.Builtin) (_ *ir.Policy, err error) {
+// A Plan is OPA's plan of a query, and what it doesn't tell of the rules.
+type Plan struct {
+	policy *ir.Policy
+	// indexed are the paths of rules in which topdown evaluates more than the plan.
+	indexed []string
+	more    map[string]*topdown.Builtin
+}
+
+// NewPlan has OPA plan a query against compiled modules. Whatever keeps OPA from it is
+// an *UnsupportedError. more are built-ins beside OPA's own.
+func NewPlan(ctx context.Context, c *ast.Compiler, query ast.Body, more map[string]*topdown.Builtin) (_ *Plan, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = unsupported("OPA's planner panicked: %v", x)
@@ -62,13 +70,13 @@ func Plan(ctx context.Context, c *ast.Compiler, query ast.Body, more map[string]
 	for name, b := range more {
 		options = append(options, rego.FunctionDyn(&rego.Function{Name: name, Decl: b.Decl.Decl}, nil))
 	}
-	var plan *ir.Policy
-	_, err = rego.New(options...).PrepareForEval(context.WithValue(ctx, planKey{}, &plan))
+	var policy *ir.Policy
+	_, err = rego.New(options...).PrepareForEval(context.WithValue(ctx, planKey{}, &policy))
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case plan != nil && errors.Is(err, errPlanned):
-		return plan, nil
+	case policy != nil && errors.Is(err, errPlanned):
+		return &Plan{policy, indexed(c), more}, nil
 	case err == nil:
 		return nil, unsupported("OPA made no plan")
 	default:

@@ -17,6 +17,26 @@ var staleMarkers = map[string]string{
 }`,
 	"another rule": `deny contains "a" if { input.a.b == 1; input.a.c == 2 }
 deny contains "no tag" if not { some t in input.tags; t == "ok" }`,
+	"rules by name": `deny contains "no rule" if not not_any
+not_any if not { some v in r; v == "x" }
+r.x := input.a
+r.y := "x"`,
+}
+
+// A number is no name of a member of data, but topdown takes it for one where it looks a
+// partial rule up by it: the evaluation says that it isn't sure.
+func TestNumbersAsKeysOfPartialRules(t *testing.T) {
+	b := mustBoth(t, `package t
+import rego.v2
+o[k] := v if some k, v in data.d.m
+r.x[k] := v if some k, v in data.d.m
+deny contains o[input.n]
+deny contains r.x[input.n]`, decoded(t, trapData))
+	require.Equal(t, `{1}`, b.closures(decoded(t, `{"n": "a"}`)).value)
+	for _, n := range []string{"1", `"12"`, "[1]", "1.0", "null"} {
+		r := b.program.Eval(t.Context(), decoded(t, `{"n": `+n+`}`), Options{})
+		require.ErrorIs(t, r.Err, ErrUnsure, n)
+	}
 }
 
 // TestPlannerNotMarker is about OPA's planner (docs/adr/0021): the marker that its plan
@@ -32,10 +52,10 @@ func TestPlannerNotMarker(t *testing.T) {
 			require.Equal(t, want, b.closures(input))
 		})
 	}
-	plan, err := Plan(t.Context(), compilerOf(t, "package t\nimport rego.v2\n"+staleMarkers["another iteration"]), ast.MustParseBody("x = data.t.deny"), nil)
+	plan, err := NewPlan(t.Context(), compilerOf(t, "package t\nimport rego.v2\n"+staleMarkers["another iteration"]), ast.MustParseBody("x = data.t.deny"), nil)
 	require.NoError(t, err)
 	nots := 0
-	for _, f := range plan.Funcs.Funcs {
+	for _, f := range plan.policy.Funcs.Funcs {
 		walk(f.Blocks, func(s ir.Stmt) {
 			if n, ok := s.(*ir.NotStmt); ok {
 				nots++

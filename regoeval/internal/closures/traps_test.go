@@ -40,6 +40,7 @@ var traps = map[string]string{
 	"a marker of not is left from another iteration": `deny contains x.n if { some x in input.l; not { some t in x.tags; t == "ok" } }`,
 	"a marker of not is left from another rule":      "deny contains \"a\" if { input.a == \"a\"; input.b == \"c\" }\ndeny contains \"none\" if not { some t in input.l; t == \"zz\" }",
 	"a marker of not inside of every":                `deny contains "x" if every x in input.l { not { some t in x.tags; t == "ok" } }`,
+	"not over rules by name":                         "r.x[k] := v if some k, v in input.o\nr.y contains v if some v in input.l\nr.w := input.a\ndeny contains \"none\" if { not { some v in r } }\ndeny contains \"no a\" if not { some v in r; v == \"a\" }",
 	"an iteration goes on after every is decided":    `deny contains "x" if { every x in input.l { to_number(x) > 0 } }`,
 	"a failed built-in is not false":                 "deny contains \"x\" if not startswith(input.a, 1)\ndeny contains \"y\" if { startswith(input.n, \"1\") }",
 	"a failed built-in in a helper":                  "f(x) if to_number(x) > 0\ndeny contains \"x\" if not f(input.a)",

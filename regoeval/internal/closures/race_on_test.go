@@ -1,0 +1,5 @@
+//go:build race
+
+package closures
+
+const underRace = true
