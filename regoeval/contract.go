@@ -18,8 +18,9 @@ type loader struct {
 	required    map[visit][]ast.Ref // what rules require, once it is known
 }
 
-// checkContract checks every package that decides, and prepares its queries.
-func (l loader) checkContract(fs *findings, g gathered) {
+// checkContract checks every package that decides, and prepares its queries. It returns
+// the rules that have a part in a decision.
+func (l loader) checkContract(fs *findings, g gathered) map[*ast.Rule]bool {
 	checkToolsData(fs, g.data, g.toolsDataAt)
 	for _, m := range g.modules {
 		checkAnnotations(fs, m)
@@ -56,6 +57,7 @@ func (l loader) checkContract(fs *findings, g gathered) {
 		l.checkNames(fs, e, r.reached)
 	}
 	l.checkNot(fs, r.reached)
+	return r.reached
 }
 
 // checkSet checks that a rule is a partial set of things that can be messages, and

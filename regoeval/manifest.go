@@ -99,6 +99,7 @@ func packageText(ref ast.Ref) string {
 
 // compiledMapping is a Mapping ready to match.
 type compiledMapping struct {
+	Mapping
 	server, tool *glob.Pattern
 	ref          ast.Ref
 }
@@ -122,7 +123,7 @@ func compileMapping(m Mapping) (compiledMapping, error) {
 	if err != nil {
 		return compiledMapping{}, err
 	}
-	return compiledMapping{server, tool, ref}, nil
+	return compiledMapping{m, server, tool, ref}, nil
 }
 
 func (m compiledMapping) matches(server, tool string) bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage"
@@ -41,17 +40,16 @@ type Ruleset struct {
 	builtins map[string]*topdown.Builtin // read only
 	// eager says that some rule uses `with`. OPA puts the replacement into a lazily
 	// converted input document itself, where every other rule would read it as well.
-	eager bool
-	steps int64
+	eager       bool
+	withTargets []ast.Ref
+	steps       int64
 
 	packages map[string]*entry // by path as text
 	common   []*entry
 	mappings []mapped
 	pins     pins
-	covers   sync.Map // coverKey → policy.Coverage: derived from the above, so it can only ever hold one value
+	covers   covers
 }
-
-type coverKey struct{ server, tool string }
 
 type mapped struct {
 	compiledMapping
@@ -60,10 +58,34 @@ type mapped struct {
 
 // New builds the ruleset of s. The error is a *LoadError when the bundles break the
 // load-time contract.
-func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
+func New(ctx context.Context, s Source, o Options) (*Ruleset, error) {
+	var fs findings
+	b, err := newBuild(ctx, s, o, &fs)
+	if err != nil {
+		return nil, err
+	}
+	if err := fs.err(); err != nil {
+		return nil, err
+	}
+	return b.rules, nil
+}
+
+// A build is a ruleset in the making, and what was found on the way.
+type build struct {
+	rules  *Ruleset
+	source gathered
+	loader loader
+	// reached are the rules that have a part in a decision.
+	reached map[*ast.Rule]bool
+}
+
+// newBuild brings a source together, compiles it and checks the contract. The error says
+// what went so wrong that there is nothing to look at; everything else is a finding, and
+// a ruleset with findings must not decide anything.
+func newBuild(ctx context.Context, s Source, o Options, fs *findings) (b *build, err error) {
 	defer func() {
 		if p := recover(); p != nil { // OPA's compiler and dependency analysis panic on what they don't expect
-			err = &LoadError{[]Finding{{ID: idEngine, Message: fmt.Sprintf("OPA %s panicked while loading: %v", version.Version, p), Fix: "report it with the bundle"}}}
+			b, err = nil, &LoadError{[]Finding{{ID: idEngine, Message: fmt.Sprintf("OPA %s panicked while loading: %v", version.Version, p), Fix: "report it with the bundle"}}}
 		}
 	}()
 	if o.Steps <= 0 {
@@ -72,8 +94,7 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 	if o.CachedPatterns <= 0 {
 		o.CachedPatterns = defaultCachedPatterns
 	}
-	var fs findings
-	g := gather(s, &fs)
+	g := gather(s, fs)
 	if err := fs.err(); err != nil {
 		return nil, err
 	}
@@ -83,23 +104,25 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 	if r.txn, err = r.store.NewTransaction(ctx); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	negations, err := r.compile(ctx, g, &fs)
+	negations, err := r.compile(ctx, g, fs)
 	if err != nil {
 		return nil, err
 	}
-	r.addPackages(g, s, &fs)
-	r.pins = readPins(g.data, g.bundleAt, &fs)
+	r.addPackages(g, s, fs)
+	r.pins = readPins(g.data, g.bundleAt, fs)
 	l := loader{Ruleset: r, ctx: ctx, negations: negations, withTargets: findWithTargets(r.compiler), required: map[visit][]ast.Ref{}}
 	r.eager = len(l.withTargets) > 0
-	l.checkContract(&fs, g)
-	if err := fs.err(); err != nil {
-		return nil, err
+	r.withTargets = l.withTargets
+	b = &build{rules: r, source: g, loader: l}
+	b.reached = l.checkContract(fs, g)
+	if len(*fs) > 0 {
+		return b, nil
 	}
 	l.boundBuiltins()
 	for _, c := range g.metadata.SettingsChecks {
-		r.checkSettings(ctx, c, g.data, &fs)
+		r.checkSettings(ctx, c, g.data, fs)
 	}
-	return r, fs.err()
+	return b, nil
 }
 
 // compile compiles the modules. Every `not` is returned as the author wrote it.
@@ -127,36 +150,9 @@ func (r *Ruleset) compile(ctx context.Context, g gathered, fs *findings) (*negat
 // content where they have none, and the digest of the settings laid over it.
 func (r *Ruleset) Revision() string { return r.revision }
 
-// Cover returns the rules for one tool: of its own package, of every mapping that
-// matches, and the common ones, in one validator.
-func (r *Ruleset) Cover(t *policy.Tool) policy.Coverage {
-	key := coverKey{t.Server(), t.Name()}
-	if c, ok := r.covers.Load(key); ok {
-		return c.(policy.Coverage)
-	}
-	c := r.cover(key)
-	r.covers.Store(key, c)
-	return c
-}
-
 func (r *Ruleset) cover(key coverKey) policy.Coverage {
 	c := policy.Coverage{Pin: r.pins.of(key)}
-	var entries []*entry
-	add := func(e *entry) {
-		if e != nil && !slices.Contains(entries, e) {
-			entries = append(entries, e)
-		}
-	}
-	for _, e := range r.common {
-		add(e)
-	}
-	common := len(entries)
-	add(r.packages[toolPackage(key.tool).String()])
-	for _, m := range r.mappings {
-		if m.matches(key.server, key.tool) {
-			add(m.entry)
-		}
-	}
+	entries, common := r.entriesFor(key.server, key.tool)
 	c.Own = len(entries) > common
 	for _, e := range entries {
 		c.Packages = append(c.Packages, e.info)
@@ -168,6 +164,26 @@ func (r *Ruleset) cover(key coverKey) policy.Coverage {
 		}
 	}
 	return c
+}
+
+// entriesFor lists the packages that are asked about a tool: first the common ones.
+func (r *Ruleset) entriesFor(server, tool string) (entries []*entry, common int) {
+	add := func(e *entry) {
+		if e != nil && !slices.Contains(entries, e) {
+			entries = append(entries, e)
+		}
+	}
+	for _, e := range r.common {
+		add(e)
+	}
+	common = len(entries)
+	add(r.packages[toolPackage(tool).String()])
+	for _, m := range r.mappings {
+		if m.matches(server, tool) {
+			add(m.entry)
+		}
+	}
+	return entries, common
 }
 
 // Packages lists the packages that decide something, common ones first.

@@ -1,0 +1,398 @@
+// Package projector turns a tool's input schema into the shape of its arguments, for
+// the type check of rules.
+//
+// OPA's own converter is never asked: it closes objects that are open, drops the
+// second type of a list, ignores oneOf, fails on allOf, fetches references and ends
+// the process on {"$ref": "#"}. Here a schema of any dialect, also one that is no
+// valid schema, becomes a shape that admits everything the schema accepts. What isn't
+// understood (references to elsewhere, anchors, cycles) admits anything.
+//
+// A name that no part of a schema declares counts as undeclared although JSON Schema
+// accepts it, unless the schema says that there are further names
+// (additionalProperties, patternProperties) or says nothing of names at all.
+//
+// # Limits
+//
+// A reference that is met again inside of itself is cut: below the second occurrence
+// anything goes. `not`, `contains`, `propertyNames`, bounds, lengths and patterns of
+// values are not looked at, nor is anything deeper than 64 levels.
+package projector
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/util"
+
+	"github.com/regogate/regogate/regoeval/internal/shape"
+)
+
+const (
+	maxDepth = 64
+	maxNodes = 50_000 // of one schema, looked at
+)
+
+type object = map[string]any
+
+// A projector projects one schema.
+type projector struct {
+	root  any
+	old   bool // draft 7 or earlier: what stands beside $ref is ignored
+	ids   bool // an $id inside: references may lead elsewhere
+	nodes int
+}
+
+// Arguments returns the shape of the arguments that a schema accepts: always objects.
+// nil, and what isn't JSON, accept any object.
+func Arguments(schema []byte) *shape.Shape {
+	everything := shape.Of(shape.Object)
+	if len(schema) == 0 {
+		return everything
+	}
+	var root any
+	if err := util.UnmarshalJSON(schema, &root); err != nil {
+		return everything
+	}
+	p := &projector{root: root, nodes: maxNodes}
+	if m, ok := root.(object); ok {
+		dialect, _ := m["$schema"].(string)
+		p.old = strings.Contains(dialect, "draft-07") || strings.Contains(dialect, "draft-06") || strings.Contains(dialect, "draft-04")
+		for k, v := range m {
+			p.ids = p.ids || k != "$id" && hasID(v, maxDepth)
+		}
+	}
+	return p.project(root, place{seen: []string{"#"}}).Only(shape.Object)
+}
+
+// hasID reports whether something below declares an $id.
+func hasID(v any, depth int) bool {
+	if depth == 0 {
+		return true // not looked at: be careful
+	}
+	switch v := v.(type) {
+	case object:
+		if _, ok := v["$id"].(string); ok {
+			return true
+		}
+		for _, e := range v {
+			if hasID(e, depth-1) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return hasID(e, depth-1) })
+	}
+	return false
+}
+
+// A place is where in a schema a projection is: under which references, how deep.
+type place struct {
+	seen  []string
+	depth int
+}
+
+func (at place) deeper() place { return place{at.seen, at.depth + 1} }
+
+func (p *projector) project(schema any, at place) *shape.Shape {
+	if p.nodes--; p.nodes < 0 || at.depth > maxDepth {
+		return shape.Of(shape.JSON)
+	}
+	switch s := schema.(type) {
+	case bool:
+		if !s {
+			return &shape.Shape{}
+		}
+	case object:
+		return p.object(s, at.deeper())
+	}
+	return shape.Of(shape.JSON)
+}
+
+// object projects one schema object: what it says itself, and what it refers to.
+func (p *projector) object(s object, at place) *shape.Shape {
+	if _, ok := s["$dynamicRef"]; ok {
+		return shape.Of(shape.JSON)
+	}
+	if _, ok := s["$recursiveRef"]; ok {
+		return shape.Of(shape.JSON)
+	}
+	out := p.own(s, at)
+	if ref, ok := s["$ref"].(string); ok {
+		target, known := p.resolve(ref)
+		if !known || slices.Contains(at.seen, ref) {
+			return shape.Of(shape.JSON)
+		}
+		there := p.project(target, place{append(slices.Clip(slices.Clone(at.seen)), ref), at.depth})
+		if p.old {
+			return shape.Intersect(there, weak(out))
+		}
+		out = shape.Intersect(there, out)
+	}
+	for _, e := range list(s["allOf"]) {
+		out = shape.Intersect(out, p.project(e, at))
+	}
+	for _, keyword := range []string{"anyOf", "oneOf"} {
+		branches := list(s[keyword])
+		if len(branches) == 0 {
+			continue
+		}
+		union := &shape.Shape{}
+		for _, e := range branches {
+			union = shape.Union(union, p.project(e, at))
+		}
+		out = shape.Intersect(out, union)
+	}
+	if e, ok := s["if"].(object); ok { // names a condition asks for, whatever their values
+		out = shape.Intersect(out, whatever(weak(p.project(e, at))))
+	}
+	for _, e := range conditional(s) {
+		out = shape.Intersect(out, weak(p.project(e, at)))
+	}
+	return out
+}
+
+// whatever lets the members of a weak shape be anything.
+func whatever(s *shape.Shape) *shape.Shape {
+	if s.Fields != nil {
+		for _, m := range s.Fields.Members {
+			m.Lazy = shape.Now(shape.Of(shape.JSON))
+		}
+	}
+	return s
+}
+
+// conditional lists the subschemas that hold in some cases only, and declare names.
+func conditional(s object) []any {
+	var out []any
+	for _, keyword := range []string{"then", "else"} {
+		if e, ok := s[keyword].(object); ok {
+			out = append(out, e)
+		}
+	}
+	for _, keyword := range []string{"dependentSchemas", "dependencies"} {
+		if m, ok := s[keyword].(object); ok {
+			for _, name := range sortedKeys(m) {
+				if e, ok := m[name].(object); ok {
+					out = append(out, e)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// weak keeps of a shape nothing but the names that it declares.
+func weak(s *shape.Shape) *shape.Shape {
+	out := shape.Of(shape.JSON)
+	if s.Fields == nil {
+		return out
+	}
+	f := &shape.Fields{Openness: shape.Loose, Members: map[string]*shape.Field{}, Patterns: s.Fields.Patterns}
+	if s.Fields.Openness == shape.Open {
+		f.Openness = shape.Open
+	}
+	for name, m := range s.Fields.Members {
+		f.Members[name] = &shape.Field{Lazy: m.Lazy, Weak: true}
+	}
+	out.Fields = f
+	return out
+}
+
+// own projects what a schema says without its subschemas for the same value.
+func (p *projector) own(s object, at place) *shape.Shape {
+	out := shape.Of(kindsOf(s["type"]))
+	if c, ok := s["const"]; ok {
+		out = shape.Intersect(out, constants([]any{c}))
+	}
+	if e, ok := s["enum"].([]any); ok {
+		out = shape.Intersect(out, constants(e))
+	}
+	if out.Kinds&shape.Object != 0 {
+		out.Fields = p.fields(s, at)
+	}
+	if out.Kinds&shape.Array != 0 {
+		out.Items = p.items(s, at)
+	}
+	return out
+}
+
+func kindsOf(t any) shape.Kinds {
+	names := list(t)
+	if s, ok := t.(string); ok {
+		names = []any{s}
+	}
+	var k shape.Kinds
+	for _, n := range names {
+		switch n {
+		case "null":
+			k |= shape.Null
+		case "boolean":
+			k |= shape.Boolean
+		case "integer", "number":
+			k |= shape.Number
+		case "string":
+			k |= shape.String
+		case "array":
+			k |= shape.Array
+		case "object":
+			k |= shape.Object
+		default:
+			return shape.JSON
+		}
+	}
+	if k == 0 {
+		return shape.JSON
+	}
+	return k
+}
+
+// constants is the shape of an enumeration. Of lists and objects it keeps the kind.
+func constants(vs []any) *shape.Shape {
+	var scalars []ast.Value
+	var kinds shape.Kinds
+	for _, v := range vs {
+		switch v.(type) {
+		case []any:
+			kinds |= shape.Array
+		case object:
+			kinds |= shape.Object
+		default:
+			x, err := ast.InterfaceToValue(v)
+			if err != nil {
+				return shape.Of(shape.JSON)
+			}
+			scalars = append(scalars, x)
+		}
+	}
+	out := shape.Constants(scalars)
+	out.Kinds |= kinds
+	return out
+}
+
+// fields projects what a schema says of an object's members; nil when that is nothing.
+func (p *projector) fields(s object, at place) *shape.Fields {
+	f := &shape.Fields{Openness: shape.Loose, Members: map[string]*shape.Field{}, Required: map[string]bool{}}
+	for _, r := range list(s["required"]) {
+		if name, ok := r.(string); ok {
+			f.Required[name] = true
+		}
+	}
+	properties, said := s["properties"].(object)
+	if said {
+		f.Openness = shape.Implicit
+	}
+	for name, e := range properties {
+		m, _ := e.(object)
+		_, filled := m["default"]
+		f.Members[name] = &shape.Field{Lazy: p.later(e, at), Filled: filled}
+	}
+	patterns, _ := s["patternProperties"].(object)
+	for _, pattern := range sortedKeys(patterns) {
+		f.Openness = shape.Implicit
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			f.Openness = shape.Open // nobody can say which names these are
+			break
+		}
+		f.Patterns = append(f.Patterns, shape.Pattern{Name: re, Lazy: p.later(patterns[pattern], at)})
+	}
+	for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
+		rest, ok := s[keyword]
+		if !ok {
+			continue
+		}
+		switch rest := rest.(type) {
+		case bool:
+			f.Openness = shape.Open
+			if !rest {
+				f.Openness = shape.Closed
+			}
+		case object:
+			f.Openness = shape.Open
+			f.Rest = p.later(rest, at)
+		}
+		break
+	}
+	if f.Openness == shape.Loose && len(f.Required) == 0 {
+		return nil
+	}
+	return f
+}
+
+// items projects what a schema says of an array's elements; nil when that is nothing.
+func (p *projector) items(s object, at place) *shape.Items {
+	out := &shape.Items{Rest: shape.Now(shape.Of(shape.JSON))}
+	prefix, rest := list(s["prefixItems"]), s["items"]
+	if tuple, ok := rest.([]any); ok { // until draft 2019-09
+		prefix, rest = tuple, s["additionalItems"]
+	}
+	if len(prefix) == 0 && rest == nil {
+		return nil
+	}
+	for _, e := range prefix {
+		out.Prefix = append(out.Prefix, p.later(e, at))
+	}
+	switch rest := rest.(type) {
+	case bool:
+		if !rest {
+			out.Rest = nil
+		}
+	case object:
+		out.Rest = p.later(rest, at)
+	}
+	return out
+}
+
+func (p *projector) later(schema any, at place) *shape.Lazy {
+	return shape.Later(func() *shape.Shape { return p.project(schema, at) })
+}
+
+// resolve finds what a reference within the schema refers to.
+func (p *projector) resolve(ref string) (any, bool) {
+	pointer, ok := strings.CutPrefix(ref, "#")
+	if !ok || p.ids {
+		return nil, false
+	}
+	if pointer, ok = unescaped(pointer); !ok {
+		return nil, false
+	}
+	cur := p.root
+	if pointer == "" {
+		return cur, true
+	}
+	if pointer[0] != '/' {
+		return nil, false // an anchor
+	}
+	for _, token := range strings.Split(pointer[1:], "/") {
+		m, ok := cur.(object)
+		if !ok {
+			return nil, false
+		}
+		if cur, ok = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]; !ok {
+			return nil, false
+		}
+	}
+	return cur, true
+}
+
+func unescaped(s string) (string, bool) {
+	out, err := url.PathUnescape(s)
+	return out, err == nil
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+func sortedKeys(m object) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,332 @@
+// Package shape describes sets of values before any of them is known: which kinds a
+// value can have, which constants it can be, what members it declares.
+//
+// A shape over-approximates: it may admit values that never occur, and never leaves
+// out one that does. Two shapes without a common value therefore prove that a
+// comparison never holds, and everything else proves nothing. Members are made when
+// they are looked at, so that a schema of megabytes costs what the rules look into.
+//
+// # Limits
+//
+// Shapes know constants of scalars only, no bounds, lengths or patterns. A shape is
+// for one goroutine: its members are filled in on first use.
+package shape
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
+
+// Kinds is a set of kinds of values.
+type Kinds uint8
+
+// The kinds in the order in which Rego compares values of different kinds.
+const (
+	Null Kinds = 1 << iota
+	Boolean
+	Number
+	String
+	Array
+	Object
+	Set
+
+	Scalar = Null | Boolean | Number | String
+	JSON   = Scalar | Array | Object
+	All    = JSON | Set
+)
+
+var kindNames = []struct {
+	kind Kinds
+	name string
+}{{Null, "null"}, {Boolean, "boolean"}, {Number, "number"}, {String, "string"}, {Array, "array"}, {Object, "object"}, {Set, "set"}}
+
+// Names lists the kinds as JSON calls them.
+func (k Kinds) Names() []string {
+	var out []string
+	for _, n := range kindNames {
+		if k&n.kind != 0 {
+			out = append(out, n.name)
+		}
+	}
+	return out
+}
+
+// Each calls f with every single kind in k.
+func (k Kinds) Each(f func(Kinds)) {
+	for _, n := range kindNames {
+		if k&n.kind != 0 {
+			f(n.kind)
+		}
+	}
+}
+
+// One reports whether k is a single kind.
+func (k Kinds) One() bool { return bits.OnesCount8(uint8(k)) == 1 }
+
+// KindOf returns the kind of a constant, 0 for what is none.
+func KindOf(v ast.Value) Kinds {
+	switch v.(type) {
+	case ast.Null:
+		return Null
+	case ast.Boolean:
+		return Boolean
+	case ast.Number:
+		return Number
+	case ast.String:
+		return String
+	case *ast.Array:
+		return Array
+	case ast.Object:
+		return Object
+	case ast.Set:
+		return Set
+	default:
+		return 0
+	}
+}
+
+// A Shape is a set of values. It is immutable; the zero Shape has no value.
+type Shape struct {
+	Kinds Kinds
+	// Limited are the scalar kinds of which only Values are possible.
+	Limited Kinds
+	Values  []ast.Value
+	// Fields says what objects have, Items what arrays and sets have. nil says nothing.
+	Fields *Fields
+	Items  *Items
+	// Path is where in the input document the value is, "" when it isn't from there as
+	// it is: input.arguments.rows[_].id.
+	Path string
+	// FromCall says that the call brings the value along, or a part of it.
+	FromCall bool
+	// Made is where a value of the call was made a part of this one; nil when it is the
+	// value as it came.
+	Made *ast.Location
+}
+
+// Anything returns the shape of every value.
+func Anything() *Shape { return &Shape{Kinds: All} }
+
+// Of returns the shape of all values of some kinds.
+func Of(k Kinds) *Shape { return &Shape{Kinds: k} }
+
+// Constant returns the shape of one scalar.
+func Constant(v ast.Value) *Shape {
+	k := KindOf(v)
+	return &Shape{Kinds: k, Limited: k & Scalar, Values: []ast.Value{v}}
+}
+
+// Constants returns the shape of a few scalars.
+func Constants(vs []ast.Value) *Shape {
+	s := &Shape{Values: vs}
+	for _, v := range vs {
+		s.Kinds |= KindOf(v)
+	}
+	s.Limited = s.Kinds & Scalar
+	return s
+}
+
+// Empty reports whether there is no value of this shape.
+func (s *Shape) Empty() bool { return s.Kinds == 0 }
+
+// Single returns the one value that is possible.
+func (s *Shape) Single() (ast.Value, bool) {
+	if len(s.Values) == 1 && s.Kinds == s.Limited && s.Kinds.One() {
+		return s.Values[0], true
+	}
+	return nil, false
+}
+
+// Finite returns all values that are possible, when they are known.
+func (s *Shape) Finite() ([]ast.Value, bool) {
+	return s.Values, s.Kinds != 0 && s.Kinds == s.Limited && len(s.Values) > 0
+}
+
+// Only returns the values of s that are of kinds k.
+func (s *Shape) Only(k Kinds) *Shape {
+	if s.Kinds&^k == 0 {
+		return s
+	}
+	out := *s
+	out.Kinds &= k
+	out.Limited &= k
+	out.Values = ofKinds(s.Values, out.Limited)
+	if out.Kinds&Object == 0 {
+		out.Fields = nil
+	}
+	if out.Kinds&(Array|Set) == 0 {
+		out.Items = nil
+	}
+	return &out
+}
+
+// At returns s as it is found at a place.
+func (s *Shape) At(path string) *Shape {
+	out := *s
+	out.Path = path
+	return &out
+}
+
+// Calls returns s as brought along by the call.
+func (s *Shape) Calls() *Shape {
+	if s.FromCall {
+		return s
+	}
+	out := *s
+	out.FromCall = true
+	return &out
+}
+
+func ofKinds(vs []ast.Value, k Kinds) []ast.Value {
+	var out []ast.Value
+	for _, v := range vs {
+		if KindOf(v)&k != 0 {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// Has reports whether the scalar v is possible.
+func (s *Shape) Has(v ast.Value) bool {
+	k := KindOf(v)
+	if s.Kinds&k == 0 {
+		return false
+	}
+	return s.Limited&k == 0 || slices.ContainsFunc(s.Values, func(x ast.Value) bool { return x.Compare(v) == 0 })
+}
+
+// Union returns what is of one shape or the other.
+func Union(a, b *Shape) *Shape {
+	switch {
+	case a.Empty():
+		return b
+	case b.Empty() || a == b:
+		return a
+	}
+	out := &Shape{Kinds: a.Kinds | b.Kinds, FromCall: a.FromCall || b.FromCall, Made: a.Made}
+	if out.Made == nil {
+		out.Made = b.Made
+	}
+	if a.Path == b.Path {
+		out.Path = a.Path
+	}
+	(out.Kinds & Scalar).Each(func(k Kinds) {
+		inA, inB := a.Kinds&k != 0, b.Kinds&k != 0
+		if inA && a.Limited&k == 0 || inB && b.Limited&k == 0 {
+			return
+		}
+		out.Limited |= k
+	})
+	for _, v := range slices.Concat(ofKinds(a.Values, out.Limited), ofKinds(b.Values, out.Limited)) {
+		if !slices.ContainsFunc(out.Values, func(x ast.Value) bool { return x.Compare(v) == 0 }) {
+			out.Values = append(out.Values, v)
+		}
+	}
+	const enough = 4096
+	if len(out.Values) > enough {
+		out.Values, out.Limited = nil, 0
+	}
+	out.Fields = fieldsOf(a, b)
+	out.Items = itemsOf(a, b)
+	return out
+}
+
+// fieldsOf returns what is known of the objects of a union.
+func fieldsOf(a, b *Shape) *Fields {
+	switch {
+	case a.Kinds&Object == 0:
+		return b.Fields
+	case b.Kinds&Object == 0:
+		return a.Fields
+	case a.Fields == nil && b.Fields == nil:
+		return nil
+	case a.Fields == nil:
+		return joinFields(&Fields{Openness: Loose}, b.Fields)
+	case b.Fields == nil:
+		return joinFields(a.Fields, &Fields{Openness: Loose})
+	default:
+		return joinFields(a.Fields, b.Fields)
+	}
+}
+
+// itemsOf returns what is known of the arrays and sets of a union.
+func itemsOf(a, b *Shape) *Items {
+	switch {
+	case a.Kinds&(Array|Set) == 0:
+		return b.Items
+	case b.Kinds&(Array|Set) == 0:
+		return a.Items
+	case a.Items == nil || b.Items == nil:
+		return nil
+	default:
+		return joinItems(a.Items, b.Items)
+	}
+}
+
+// Intersect returns what is of both shapes.
+func Intersect(a, b *Shape) *Shape {
+	out := &Shape{Kinds: a.Kinds & b.Kinds, Path: a.Path, FromCall: a.FromCall, Made: a.Made}
+	(out.Kinds & Scalar).Each(func(k Kinds) {
+		if (a.Limited|b.Limited)&k == 0 {
+			return
+		}
+		from, other := a, b
+		if a.Limited&k == 0 {
+			from, other = b, a
+		}
+		n := len(out.Values)
+		for _, v := range ofKinds(from.Values, k) {
+			if other.Has(v) {
+				out.Values = append(out.Values, v)
+			}
+		}
+		if out.Limited |= k; len(out.Values) == n {
+			out.Kinds &^= k
+			out.Limited &^= k
+		}
+	})
+	if out.Kinds&Object != 0 {
+		out.Fields = meet(a.Fields, b.Fields, meetFields)
+	}
+	if out.Kinds&(Array|Set) != 0 {
+		out.Items = meet(a.Items, b.Items, meetItems)
+	}
+	return out
+}
+
+func meet[F any](a, b *F, both func(a, b *F) *F) *F {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	default:
+		return both(a, b)
+	}
+}
+
+// Disjoint reports whether no value is of both shapes, as far as kinds and constants say.
+func Disjoint(a, b *Shape) bool {
+	common := a.Kinds & b.Kinds
+	if common&^Scalar != 0 {
+		return false
+	}
+	possible := false
+	common.Each(func(k Kinds) {
+		if (a.Limited&b.Limited)&k == 0 {
+			if (a.Limited|b.Limited)&k == 0 {
+				possible = true
+			} else if a.Limited&k != 0 {
+				possible = possible || slices.ContainsFunc(ofKinds(a.Values, k), b.Has)
+			} else {
+				possible = possible || slices.ContainsFunc(ofKinds(b.Values, k), a.Has)
+			}
+			return
+		}
+		possible = possible || slices.ContainsFunc(ofKinds(a.Values, k), b.Has)
+	})
+	return !possible
+}

@@ -1,0 +1,453 @@
+package typecheck
+
+import (
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/regogate/regogate/regoeval/internal/shape"
+)
+
+// expr evaluates one expression.
+func (c *checker) expr(e *ast.Expr, sc *scope) verdict {
+	if c.steps--; c.steps < 0 {
+		return perhaps
+	}
+	if len(e.With) > 0 && !c.followWith(e, sc) {
+		return perhaps
+	}
+	v := c.terms(e, sc)
+	if e.Negated {
+		v = v.not()
+	}
+	if len(e.With) > 0 {
+		v = v.capped()
+		if v.outcome == fails {
+			v = perhaps // what rules come to under it isn't known
+		}
+	}
+	return v
+}
+
+// followWith evaluates what `with` puts in place, and reports whether the rest can be
+// followed: not where it replaces a part of the input.
+func (c *checker) followWith(e *ast.Expr, sc *scope) bool {
+	follow := true
+	for _, w := range e.With {
+		c.term(w.Value, sc)
+		if ref, ok := w.Target.Value.(ast.Ref); ok && ref.HasPrefix(ast.InputRootRef) {
+			follow = false
+		}
+	}
+	if !follow && e.IsCall() { // what it binds is unknown
+		for _, t := range e.Operands() {
+			c.bindUnknown(t, sc)
+		}
+	}
+	return follow
+}
+
+func (c *checker) bindUnknown(t *ast.Term, sc *scope) {
+	ast.WalkVars(t, func(v ast.Var) bool {
+		if _, bound := sc.vars[v]; !bound {
+			sc.vars[v] = shape.Anything()
+		}
+		return false
+	})
+}
+
+func (c *checker) terms(e *ast.Expr, sc *scope) verdict {
+	switch t := e.Terms.(type) {
+	case *ast.Term:
+		s, v := c.term(t, sc)
+		return v.and(truth(s))
+	case *ast.Not:
+		return c.negation(t, sc)
+	case *ast.Every:
+		return c.every(t, sc)
+	case *ast.LogicalAnd:
+		return c.body(t.Lhs, sc).and(c.body(t.Rhs, sc))
+	case *ast.LogicalOr:
+		return c.body(t.Lhs, sc.child()).or(c.body(t.Rhs, sc.child()))
+	case []*ast.Term:
+		return c.call(e, t, sc)
+	default:
+		return perhaps
+	}
+}
+
+// truth is the verdict on a value as a condition: everything but false holds.
+func truth(s *shape.Shape) verdict {
+	switch {
+	case s.Kinds&shape.Boolean == 0 || !s.Has(ast.Boolean(false)):
+		return always
+	case s.Kinds == shape.Boolean && !s.Has(ast.Boolean(true)):
+		return never
+	default:
+		return perhaps
+	}
+}
+
+// negation evaluates `not`, and learns from `not is_string(x)` what x is afterwards.
+func (c *checker) negation(n *ast.Not, sc *scope) verdict {
+	inner := sc.child()
+	v := c.body(n.Body, inner).not()
+	last := n.Body[len(n.Body)-1]
+	if !last.IsCall() || last.Negated || len(last.With) > 0 || !onlyNames(n.Body[:len(n.Body)-1]) {
+		return v
+	}
+	if k, ok := predicates[last.Operator().String()]; ok && len(last.Operands()) == 1 {
+		x := last.Operand(0)
+		if y, ok := x.Value.(ast.Var); ok && sc.vars[y] == nil {
+			x = ast.NewTerm(y)
+			if s := inner.vars[y]; s != nil && s.Path != "" && v.reached() {
+				narrowPath(sc, s.Path, shape.All&^k)
+			}
+			return v
+		}
+		narrow(sc, x, shape.All&^k)
+	}
+	return v
+}
+
+// onlyNames reports whether expressions do nothing but give names to places.
+func onlyNames(b ast.Body) bool {
+	for _, e := range b {
+		if e.Negated || !e.IsEquality() || len(e.With) > 0 {
+			return false
+		}
+		ref, ok := e.Operand(1).Value.(ast.Ref)
+		if _, isVar := e.Operand(0).Value.(ast.Var); !isVar || !ok || !ref.IsGround() || !ref.HasPrefix(ast.InputRootRef) {
+			return false
+		}
+	}
+	return true
+}
+
+func narrowPath(sc *scope, path string, k shape.Kinds) {
+	if old, ok := sc.narrowed[path]; ok {
+		k &= old
+	}
+	sc.narrowed[path] = k
+}
+
+// narrow remembers of which kinds a value is from here on.
+func narrow(sc *scope, t *ast.Term, k shape.Kinds) {
+	v, ok := t.Value.(ast.Var)
+	if !ok || sc.vars[v] == nil {
+		return
+	}
+	s := sc.vars[v]
+	sc.vars[v] = s.Only(k)
+	if s.Path != "" {
+		narrowPath(sc, s.Path, k)
+	}
+}
+
+func (c *checker) every(e *ast.Every, sc *scope) verdict {
+	domain, v := c.term(e.Domain, sc)
+	if !v.reached() {
+		return v
+	}
+	inner := sc.child()
+	key, ok := ast.Var("key@every"), false
+	if e.Key != nil {
+		if key, ok = e.Key.Value.(ast.Var); !ok {
+			return perhaps
+		}
+	}
+	delete(inner.vars, key)
+	element, w := c.iterate(domain, key, site{e, "domain"}, e.Domain.Location, inner)
+	if w.outcome == fails {
+		if domain.Kinds&(shape.Array|shape.Object|shape.Set) != 0 {
+			return v.and(always) // nothing to ask
+		}
+		return v.and(w)
+	}
+	if x, ok := e.Value.Value.(ast.Var); ok {
+		inner.vars[x] = element
+	}
+	switch b := c.body(e.Body, inner); b.outcome {
+	case holds:
+		return v
+	case errs, mayErr:
+		return verdict{outcome: mayErr}
+	case fails:
+		if w.outcome == holds {
+			return v.and(b)
+		}
+		return perhaps
+	default:
+		return perhaps
+	}
+}
+
+// call evaluates an equality, a function of the bundle's or a built-in.
+func (c *checker) call(e *ast.Expr, terms []*ast.Term, sc *scope) verdict {
+	if e.IsEquality() || e.IsAssignment() {
+		return c.equality(e, terms[1], terms[2], sc)
+	}
+	op, ok := terms[0].Value.(ast.Ref)
+	if !ok {
+		return perhaps
+	}
+	operands := terms[1:]
+	if op.HasPrefix(ast.DefaultRootRef) {
+		return c.function(e, op, operands, sc)
+	}
+	return c.builtin(e, op.String(), operands, sc)
+}
+
+// function evaluates a call of a function of the bundle's.
+func (c *checker) function(e *ast.Expr, op ast.Ref, operands []*ast.Term, sc *scope) verdict {
+	rules := c.Compiler.GetRulesExact(op)
+	if len(rules) == 0 || len(rules[0].Head.Args) > len(operands) || c.Replaced(op) {
+		for _, t := range operands {
+			c.bindUnknown(t, sc)
+		}
+		return perhaps
+	}
+	arity := len(rules[0].Head.Args)
+	args, v := c.operands(operands[:arity], sc)
+	if !v.reached() {
+		return v
+	}
+	s, w := c.rules(rules, args)
+	if c.own && w.outcome == fails && len(w.causes) > 0 {
+		w = c.visit(e, "call").found(fails, w.causes...)
+	} else if c.own {
+		c.visit(e, "call")
+	}
+	if v = v.and(w); !v.reached() {
+		return v
+	}
+	if len(operands) == arity {
+		return v.and(truth(s))
+	}
+	return v.and(c.match(operands[arity], s, sc, e))
+}
+
+func (c *checker) operands(ts []*ast.Term, sc *scope) ([]*shape.Shape, verdict) {
+	v := always
+	out := make([]*shape.Shape, len(ts))
+	for i, t := range ts {
+		s, w := c.term(t, sc)
+		if v = v.and(w); !v.reached() {
+			return nil, v
+		}
+		out[i] = s
+	}
+	return out, v
+}
+
+// equality evaluates `a = b`: either names something, or takes it apart, or compares.
+func (c *checker) equality(e *ast.Expr, a, b *ast.Term, sc *scope) verdict {
+	if c.open(a, sc) && !c.open(b, sc) {
+		a, b = b, a
+	}
+	if !c.open(b, sc) {
+		x, v := c.term(a, sc)
+		if !v.reached() {
+			return c.because(e, v)
+		}
+		y, w := c.term(b, sc)
+		if v = v.and(w); !v.reached() {
+			return c.because(e, v)
+		}
+		return v.and(c.compare(e, "eq", x, y))
+	}
+	s, v := c.term(a, sc)
+	if v = c.because(e, v); !v.reached() {
+		return v
+	}
+	return v.and(c.match(b, s, sc, e))
+}
+
+// because makes a helper rule that never holds a finding of the rule that reads it.
+func (c *checker) because(e *ast.Expr, v verdict) verdict {
+	if !c.own {
+		return v
+	}
+	t := c.visit(e, "read")
+	if v.outcome == fails && len(v.causes) > 0 {
+		return t.found(fails, v.causes...)
+	}
+	return v
+}
+
+// open reports whether a term has a variable that nothing has given a value.
+func (c *checker) open(t *ast.Term, sc *scope) bool {
+	switch v := t.Value.(type) {
+	case ast.Var:
+		return sc.vars[v] == nil
+	case *ast.Array:
+		return v.Until(func(x *ast.Term) bool { return c.open(x, sc) })
+	case ast.Object:
+		return v.Until(func(_, x *ast.Term) bool { return c.open(x, sc) })
+	default:
+		return false
+	}
+}
+
+// match unifies a pattern with a value. e is where it stands, nil for parameters.
+func (c *checker) match(t *ast.Term, s *shape.Shape, sc *scope, e *ast.Expr) verdict {
+	switch p := t.Value.(type) {
+	case ast.Var:
+		if old := sc.vars[p]; old != nil {
+			return c.compare(e, "eq", old, s)
+		}
+		if sc.vars[p] = s; s.Empty() {
+			return never
+		}
+		return always
+	case *ast.Array:
+		return c.matchArray(p, s, sc, e)
+	case ast.Object:
+		return c.matchObject(p, s, sc, e)
+	}
+	x, v := c.term(t, sc)
+	if !v.reached() {
+		return v
+	}
+	return v.and(c.compare(e, "eq", x, s))
+}
+
+func (c *checker) matchArray(p *ast.Array, s *shape.Shape, sc *scope, e *ast.Expr) verdict {
+	if s.Kinds&shape.Array == 0 {
+		c.bindUnknown(ast.NewTerm(p), sc)
+		return c.compare(e, "eq", shape.Of(shape.Array), s)
+	}
+	v := perhaps
+	if s.Kinds == shape.Array && s.Items != nil && s.Items.Rest == nil && s.Items.Sure == p.Len() {
+		v = always
+	}
+	for i := range p.Len() {
+		child := c.any(s)
+		if s.Items != nil {
+			x, ok := s.Items.Element(i)
+			if !ok {
+				c.bindUnknown(ast.NewTerm(p), sc)
+				return never
+			}
+			child = x
+		}
+		child, w := c.arrive(s, child, within(s.Path), v.outcome == holds, false, sc)
+		v = v.and(w.capped()).and(c.match(p.Elem(i), child, sc, e))
+	}
+	if s.Items == nil || s.Items.Rest != nil {
+		v = v.capped()
+	}
+	return v
+}
+
+func (c *checker) matchObject(p ast.Object, s *shape.Shape, sc *scope, e *ast.Expr) verdict {
+	if s.Kinds&shape.Object == 0 {
+		c.bindUnknown(ast.NewTerm(p), sc)
+		return c.compare(e, "eq", shape.Of(shape.Object), s)
+	}
+	v := perhaps
+	p.Foreach(func(k, x *ast.Term) {
+		name, ok := k.Value.(ast.String)
+		if !ok {
+			c.bindUnknown(x, sc)
+			return
+		}
+		child, w := c.member(s, string(name), k, site{k, "pattern"}, k.Location, sc)
+		if w.outcome == fails {
+			c.bindUnknown(x, sc)
+		} else {
+			w = w.and(c.match(x, child, sc, e))
+		}
+		v = v.and(w)
+	})
+	return v
+}
+
+// compare evaluates a comparison of two values.
+func (c *checker) compare(e *ast.Expr, op string, a, b *shape.Shape) verdict {
+	if a.Empty() || b.Empty() {
+		return never
+	}
+	x, okX := a.Single()
+	y, okY := b.Single()
+	if okX && okY {
+		v := verdictOf(compares(op, x.Compare(y)))
+		if v.outcome == holds {
+			c.compared(e, op, a, b, false)
+			return v
+		}
+		idle := shape.Disjoint(a, b) && (op == "eq" || op == "equal" || op == "neq" || a.Kinds != b.Kinds)
+		return c.compared(e, op, a, b, idle).because(v)
+	}
+	disjoint := shape.Disjoint(a, b)
+	switch op {
+	case "eq", "equal":
+		if disjoint {
+			return c.compared(e, op, a, b, true).because(never)
+		}
+	case "neq":
+		if disjoint {
+			return c.compared(e, op, a, b, true).because(always)
+		}
+	default:
+		if a.Kinds&b.Kinds == 0 {
+			v := perhaps
+			if a.Kinds.One() && b.Kinds.One() {
+				rank := 1
+				if a.Kinds < b.Kinds {
+					rank = -1
+				}
+				v = verdictOf(compares(op, rank))
+			}
+			return c.compared(e, op, a, b, true).because(v)
+		}
+	}
+	c.compared(e, op, a, b, false)
+	return perhaps
+}
+
+// because gives an outcome the causes of v.
+func (v verdict) because(w verdict) verdict { return verdict{w.outcome, v.causes} }
+
+func verdictOf(b bool) verdict {
+	if b {
+		return always
+	}
+	return never
+}
+
+func compares(op string, cmp int) bool {
+	switch op {
+	case "eq", "equal":
+		return cmp == 0
+	case "neq":
+		return cmp != 0
+	case "lt":
+		return cmp < 0
+	case "lte":
+		return cmp <= 0
+	case "gt":
+		return cmp > 0
+	case "gte":
+		return cmp >= 0
+	default:
+		return false
+	}
+}
+
+// compared counts a comparison, and one that can only come out in one way.
+func (c *checker) compared(e *ast.Expr, op string, a, b *shape.Shape, idle bool) verdict {
+	if e == nil || a.Path == "" && b.Path == "" {
+		return verdict{}
+	}
+	t := c.visit(e, "compare")
+	if !idle {
+		return verdict{}
+	}
+	f := mismatch(e.Location, a, b)
+	if f == nil {
+		return verdict{}
+	}
+	if op == "neq" || op != "eq" && op != "equal" && f.Kind == WrongType {
+		f.Message += ": the comparison comes out the same whatever the call"
+	}
+	return t.found(fails, f)
+}
