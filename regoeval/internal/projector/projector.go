@@ -19,12 +19,9 @@
 package projector
 
 import (
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/util"
 
 	"github.com/regogate/regogate/regoeval/internal/shape"
@@ -65,27 +62,6 @@ func Arguments(schema []byte) *shape.Shape {
 		}
 	}
 	return p.project(root, place{seen: []string{"#"}}).Only(shape.Object)
-}
-
-// hasID reports whether something below declares an $id.
-func hasID(v any, depth int) bool {
-	if depth == 0 {
-		return true // not looked at: be careful
-	}
-	switch v := v.(type) {
-	case object:
-		if _, ok := v["$id"].(string); ok {
-			return true
-		}
-		for _, e := range v {
-			if hasID(e, depth-1) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(v, func(e any) bool { return hasID(e, depth-1) })
-	}
-	return false
 }
 
 // A place is where in a schema a projection is: under which references, how deep.
@@ -154,16 +130,6 @@ func (p *projector) object(s object, at place) *shape.Shape {
 	return out
 }
 
-// whatever lets the members of a weak shape be anything.
-func whatever(s *shape.Shape) *shape.Shape {
-	if s.Fields != nil {
-		for _, m := range s.Fields.Members {
-			m.Lazy = shape.Now(shape.Of(shape.JSON))
-		}
-	}
-	return s
-}
-
 // conditional lists the subschemas that hold in some cases only, and declare names.
 func conditional(s object) []any {
 	var out []any
@@ -181,23 +147,6 @@ func conditional(s object) []any {
 			}
 		}
 	}
-	return out
-}
-
-// weak keeps of a shape nothing but the names that it declares.
-func weak(s *shape.Shape) *shape.Shape {
-	out := shape.Of(shape.JSON)
-	if s.Fields == nil {
-		return out
-	}
-	f := &shape.Fields{Openness: shape.Loose, Members: map[string]*shape.Field{}, Patterns: s.Fields.Patterns}
-	if s.Fields.Openness == shape.Open {
-		f.Openness = shape.Open
-	}
-	for name, m := range s.Fields.Members {
-		f.Members[name] = &shape.Field{Lazy: m.Lazy, Weak: true}
-	}
-	out.Fields = f
 	return out
 }
 
@@ -219,168 +168,8 @@ func (p *projector) own(s object, at place) *shape.Shape {
 	return out
 }
 
-func kindsOf(t any) shape.Kinds {
-	names := list(t)
-	if s, ok := t.(string); ok {
-		names = []any{s}
-	}
-	var k shape.Kinds
-	for _, n := range names {
-		switch n {
-		case "null":
-			k |= shape.Null
-		case "boolean":
-			k |= shape.Boolean
-		case "integer", "number":
-			k |= shape.Number
-		case "string":
-			k |= shape.String
-		case "array":
-			k |= shape.Array
-		case "object":
-			k |= shape.Object
-		default:
-			return shape.JSON
-		}
-	}
-	if k == 0 {
-		return shape.JSON
-	}
-	return k
-}
-
-// constants is the shape of an enumeration. Of lists and objects it keeps the kind.
-func constants(vs []any) *shape.Shape {
-	var scalars []ast.Value
-	var kinds shape.Kinds
-	for _, v := range vs {
-		switch v.(type) {
-		case []any:
-			kinds |= shape.Array
-		case object:
-			kinds |= shape.Object
-		default:
-			x, err := ast.InterfaceToValue(v)
-			if err != nil {
-				return shape.Of(shape.JSON)
-			}
-			scalars = append(scalars, x)
-		}
-	}
-	out := shape.Constants(scalars)
-	out.Kinds |= kinds
-	return out
-}
-
-// fields projects what a schema says of an object's members; nil when that is nothing.
-func (p *projector) fields(s object, at place) *shape.Fields {
-	f := &shape.Fields{Openness: shape.Loose, Members: map[string]*shape.Field{}, Required: map[string]bool{}}
-	for _, r := range list(s["required"]) {
-		if name, ok := r.(string); ok {
-			f.Required[name] = true
-		}
-	}
-	properties, said := s["properties"].(object)
-	if said {
-		f.Openness = shape.Implicit
-	}
-	for name, e := range properties {
-		m, _ := e.(object)
-		_, filled := m["default"]
-		f.Members[name] = &shape.Field{Lazy: p.later(e, at), Filled: filled}
-	}
-	patterns, _ := s["patternProperties"].(object)
-	for _, pattern := range sortedKeys(patterns) {
-		f.Openness = shape.Implicit
-		re, err := regexp.Compile(pattern)
-		if err != nil {
-			f.Openness = shape.Open // nobody can say which names these are
-			break
-		}
-		f.Patterns = append(f.Patterns, shape.Pattern{Name: re, Lazy: p.later(patterns[pattern], at)})
-	}
-	for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
-		rest, ok := s[keyword]
-		if !ok {
-			continue
-		}
-		switch rest := rest.(type) {
-		case bool:
-			f.Openness = shape.Open
-			if !rest {
-				f.Openness = shape.Closed
-			}
-		case object:
-			f.Openness = shape.Open
-			f.Rest = p.later(rest, at)
-		}
-		break
-	}
-	if f.Openness == shape.Loose && len(f.Required) == 0 {
-		return nil
-	}
-	return f
-}
-
-// items projects what a schema says of an array's elements; nil when that is nothing.
-func (p *projector) items(s object, at place) *shape.Items {
-	out := &shape.Items{Rest: shape.Now(shape.Of(shape.JSON))}
-	prefix, rest := list(s["prefixItems"]), s["items"]
-	if tuple, ok := rest.([]any); ok { // until draft 2019-09
-		prefix, rest = tuple, s["additionalItems"]
-	}
-	if len(prefix) == 0 && rest == nil {
-		return nil
-	}
-	for _, e := range prefix {
-		out.Prefix = append(out.Prefix, p.later(e, at))
-	}
-	switch rest := rest.(type) {
-	case bool:
-		if !rest {
-			out.Rest = nil
-		}
-	case object:
-		out.Rest = p.later(rest, at)
-	}
-	return out
-}
-
 func (p *projector) later(schema any, at place) *shape.Lazy {
 	return shape.Later(func() *shape.Shape { return p.project(schema, at) })
-}
-
-// resolve finds what a reference within the schema refers to.
-func (p *projector) resolve(ref string) (any, bool) {
-	pointer, ok := strings.CutPrefix(ref, "#")
-	if !ok || p.ids {
-		return nil, false
-	}
-	if pointer, ok = unescaped(pointer); !ok {
-		return nil, false
-	}
-	cur := p.root
-	if pointer == "" {
-		return cur, true
-	}
-	if pointer[0] != '/' {
-		return nil, false // an anchor
-	}
-	for _, token := range strings.Split(pointer[1:], "/") {
-		m, ok := cur.(object)
-		if !ok {
-			return nil, false
-		}
-		if cur, ok = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]; !ok {
-			return nil, false
-		}
-	}
-	return cur, true
-}
-
-func unescaped(s string) (string, bool) {
-	out, err := url.PathUnescape(s)
-	return out, err == nil
 }
 
 func list(v any) []any {
