@@ -29,8 +29,21 @@ type Options struct {
 // Load reads the bundles and builds their ruleset. Errors that concern the content
 // are a *regoeval.LoadError with file, line and remedy.
 func Load(ctx context.Context, o Options) (*regoeval.Ruleset, error) {
+	src, err := Source(o)
+	if err != nil {
+		return nil, err
+	}
+	rs, err := regoeval.New(ctx, src, regoeval.Options{Steps: o.Steps})
+	if err != nil {
+		return nil, fmt.Errorf("bundle %s: %w", display(o.Bundles), err)
+	}
+	return rs, nil
+}
+
+// Source reads the bundles without building anything of them.
+func Source(o Options) (regoeval.Source, error) {
 	if len(o.Bundles) == 0 {
-		return nil, errors.New("no bundle: name a directory, a .tar.gz or the word starter")
+		return regoeval.Source{}, errors.New("no bundle: name a directory, a .tar.gz or the word starter")
 	}
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
@@ -39,21 +52,17 @@ func Load(ctx context.Context, o Options) (*regoeval.Ruleset, error) {
 	for _, name := range o.Bundles {
 		b, err := read(name, o.MaxBytes)
 		if err != nil {
-			return nil, err
+			return regoeval.Source{}, err
 		}
 		src.Bundles = append(src.Bundles, regoeval.NamedBundle{Name: name, Bundle: b})
 	}
 	if o.SettingsFile != "" {
 		var err error
 		if src.Settings, src.SettingsDigest, err = readSettings(o.SettingsFile); err != nil {
-			return nil, err
+			return regoeval.Source{}, err
 		}
 	}
-	rs, err := regoeval.New(ctx, src, regoeval.Options{Steps: o.Steps})
-	if err != nil {
-		return nil, fmt.Errorf("bundle %s: %w", display(o.Bundles), err)
-	}
-	return rs, nil
+	return src, nil
 }
 
 func display(names []string) string {

@@ -101,7 +101,7 @@ func loadRules(ctx context.Context, c config.Config) (*regoeval.Ruleset, error) 
 	if limit := debug.SetMemoryLimit(-1); limit > veryMuch {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(veryMuch))
 	}
-	return bundles.Load(ctx, bundleOptions(c))
+	return bundles.Load(ctx, BundleOptions(c))
 }
 
 // Options returns the gate's options that c asks for.
@@ -133,7 +133,8 @@ func Options(c config.Config) policy.Options {
 	}
 }
 
-func bundleOptions(c config.Config) bundles.Options {
+// BundleOptions returns what to load that c asks for.
+func BundleOptions(c config.Config) bundles.Options {
 	o := bundles.Options{
 		Bundles:      c.Bundle,
 		SettingsFile: c.SettingsFile,

@@ -1,0 +1,116 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/regogate/regogate/policy"
+	"github.com/regogate/regogate/regoeval"
+	"github.com/regogate/regogate/regoeval/internal/projector"
+	"github.com/regogate/regogate/regoeval/internal/shape"
+	"github.com/regogate/regogate/regoeval/internal/typecheck"
+)
+
+// arguments checks the rules against each tool's own input schema.
+func (v *verifier) arguments() {
+	shared := typecheck.Tallies{}
+	messages := map[*ast.Rule]bool{}
+	for _, t := range v.Tools {
+		if why := t.SchemaErr(); why != nil {
+			v.fs.add(Finding{ID: idUnusable, Severity: Warning, Server: t.Server(), Tool: t.Name(),
+				Message: "every call to it is refused: " + why.Error(), Fix: "have its server declare a schema that can be used"}, nil)
+			continue
+		}
+		packages := v.For(t.Server(), t.Name())
+		check := func(set string) typecheck.Result {
+			return typecheck.Check(v.Checkable(t.Server(), t.Name()), regoeval.TypeOf(t), v.setOf(packages, set))
+		}
+		deny, warn := check("deny"), check("warn")
+		v.typeErrors(t, deny.Own, Error)
+		v.typeErrors(t, slices.DeleteFunc(warn.Own, func(f *typecheck.Finding) bool {
+			return slices.ContainsFunc(deny.Own, func(g *typecheck.Finding) bool {
+				return f.Location.Compare(g.Location) == 0 && f.Path == g.Path
+			})
+		}), Warning)
+		shared.Merge(deny.Shared)
+		shared.Merge(warn.Shared)
+		v.messages(deny.Elements, messages)
+	}
+	v.sharedErrors(shared)
+	anyTool := typecheck.Tool{Arguments: projector.Arguments(nil)}
+	for _, p := range v.Packages() { // also those of tools that aren't there
+		rules := v.Rules(p, "deny")
+		v.messages(typecheck.Check(v.Checkable("", ""), anyTool, rules).Elements, messages)
+	}
+}
+
+func (v *verifier) typeErrors(t *policy.Tool, found []*typecheck.Finding, s Severity) {
+	for _, f := range found {
+		v.fs.add(Finding{ID: string(f.Kind), Severity: s, Server: t.Server(), Tool: t.Name(), Message: f.Message, Fix: f.Fix}, f.Location)
+	}
+}
+
+// sharedErrors reports what is idle in packages for several tools, for all of them.
+func (v *verifier) sharedErrors(shared typecheck.Tallies) {
+	known := slices.Clone(*v.fs)
+	for _, tally := range shared {
+		if tally.Failed == 0 || tally.Failed < tally.Reached {
+			continue
+		}
+		for _, f := range tally.Findings {
+			if f.Hard || f.Location == nil || slices.ContainsFunc(known, func(k Finding) bool {
+				return k.ID == string(f.Kind) && k.File == f.Location.File && k.Line == f.Location.Row && k.Col == f.Location.Col
+			}) {
+				continue
+			}
+			s := Warning
+			if f.Near != "" {
+				s = Error
+			}
+			v.fs.add(Finding{ID: string(f.Kind), Severity: s, Message: f.Message + "; it is so for every tool that the rule is asked about", Fix: f.Fix}, f.Location)
+		}
+	}
+}
+
+// messages reports deny messages that repeat a value of the call.
+func (v *verifier) messages(elements map[*ast.Rule]*shape.Shape, seen map[*ast.Rule]bool) {
+	for rule, s := range elements {
+		m := messageOf(s)
+		if m == nil || !m.FromCall || seen[rule] {
+			continue
+		}
+		seen[rule] = true
+		at := rule.Loc()
+		if m.Made != nil {
+			at = m.Made
+		}
+		v.fs.add(Finding{ID: idMessage, Severity: Warning,
+			Message: "the message repeats a value of the call: who writes the arguments writes a part of what the agent reads, and secrets in them reach logs",
+			Fix:     `say which argument it is, with its place as {"msg": …, "location": "/name"}`}, at)
+	}
+}
+
+// messageOf returns the text of an element, nil when there is none.
+func messageOf(s *shape.Shape) *shape.Shape {
+	if s.Kinds&shape.Object != 0 && s.Fields != nil {
+		if m, declared, _ := s.Fields.Member("msg"); declared && m.Kinds&shape.String != 0 {
+			return m
+		}
+		return nil
+	}
+	if s.Kinds&shape.String != 0 {
+		return s
+	}
+	return nil
+}
+
+// quote writes a name that somebody else chose.
+func quote(s string) string {
+	const most = 128
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}
