@@ -99,7 +99,7 @@ func (r *Ruleset) input(doc map[string]any) (ast.Value, error) {
 
 // evaluate runs a body to its one result. Rule indexing and early exit are off: both
 // skip rules, and with them the errors that would have shown.
-func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term) (result topdown.QueryResult, err error) {
+func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term, tracers ...topdown.QueryTracer) (result topdown.QueryResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = nil, panicked(p)
@@ -124,6 +124,9 @@ func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term) 
 		WithEarlyExit(false).
 		WithInterQueryBuiltinValueCache(r.values).
 		WithMetrics(metrics.NoOp())
+	for _, t := range tracers {
+		q = q.WithQueryTracer(t)
+	}
 	count := 0
 	err = q.Iter(ctx, func(qr topdown.QueryResult) error {
 		result = qr
