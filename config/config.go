@@ -8,17 +8,20 @@ import (
 
 // Config is the whole configuration. A zero field means that key's default.
 type Config struct {
-	Bundle       []string `mapstructure:"bundle"`   // directories, .tar.gz files or "starter"
-	SettingsFile string   `mapstructure:"settings"` // "" for none
-	Mode         string   `mapstructure:"mode"`     // enforce, shadow
-	Server       Server   `mapstructure:"server"`
-	Tools        Tools    `mapstructure:"tools"`
-	Rules        Rules    `mapstructure:"rules"`
-	Schema       Schema   `mapstructure:"schema"`
-	Limits       Limits   `mapstructure:"limits"`
-	Caller       Caller   `mapstructure:"caller"`
-	Methods      []Method `mapstructure:"methods"`
-	Hold         Hold     `mapstructure:"hold"`
+	Bundle       []string    `mapstructure:"bundle"`   // directories, .tar.gz files or "starter"
+	SettingsFile string      `mapstructure:"settings"` // "" for none
+	Mode         string      `mapstructure:"mode"`     // enforce, shadow
+	Bundles      BundleSetup `mapstructure:"bundles"`
+	Services     []Service   `mapstructure:"services"`
+	Shadow       Shadow      `mapstructure:"shadow"`
+	Server       Server      `mapstructure:"server"`
+	Tools        Tools       `mapstructure:"tools"`
+	Rules        Rules       `mapstructure:"rules"`
+	Schema       Schema      `mapstructure:"schema"`
+	Limits       Limits      `mapstructure:"limits"`
+	Caller       Caller      `mapstructure:"caller"`
+	Methods      []Method    `mapstructure:"methods"`
+	Hold         Hold        `mapstructure:"hold"`
 
 	DecisionLog DecisionLog `mapstructure:"decision_log"`
 

@@ -43,13 +43,13 @@ type Key struct {
 // Keys returns the table of all keys.
 func Keys() []Key {
 	return slices.Concat(
-		sourceKeys(), toolKeys(), schemaKeys(), limitKeys(), callerKeys(), proxyKeys(), decisionLogKeys(),
+		sourceKeys(), bundleKeys(), toolKeys(), schemaKeys(), limitKeys(), callerKeys(), proxyKeys(), decisionLogKeys(),
 	)
 }
 
 func sourceKeys() []Key {
 	return []Key{
-		{Name: "bundle", Type: Bundles, Effect: "The policy: a directory, a .tar.gz or the word starter; several are merged"},
+		{Name: "bundle", Type: Bundles, Effect: "The policy: a directory, a .tar.gz, an http(s) URL or the word starter; several are merged"},
 		{Name: "settings", Type: File, Effect: "A JSON object laid over data.settings; its digest is part of the revision"},
 		{Name: "mode", Type: Choice, Values: []string{"enforce", "shadow"}, Default: "enforce",
 			Effect: "What happens to a call that the rules refuse",

@@ -20,9 +20,10 @@ func write(t testing.TB, name, content string) string {
 
 func TestLoadDefaults(t *testing.T) {
 	want := Config{
-		Mode:   "enforce",
-		Tools:  Tools{Unmapped: "refuse", OwnPackage: "optional", Pins: "enforce"},
-		Schema: Schema{Enforce: On, Formats: "assert", Undeclared: "follow", OptionalNull: "refuse", Defaults: "view", SecondOpinion: "none"},
+		Mode:    "enforce",
+		Bundles: BundleSetup{UnsignedSettings: "refuse", Poll: Poll{Interval: time.Second, Backoff: 30 * time.Second, Timeout: 30 * time.Second}},
+		Tools:   Tools{Unmapped: "refuse", OwnPackage: "optional", Pins: "enforce"},
+		Schema:  Schema{Enforce: On, Formats: "assert", Undeclared: "follow", OptionalNull: "refuse", Defaults: "view", SecondOpinion: "none"},
 		Limits: Limits{
 			ArgumentBytes: 1 << 20, Depth: 64, NumberLength: 64, SchemaSteps: 50_000, EvaluationSteps: 200_000,
 			Timeout: time.Second, Refusals: 50, MessageBytes: 2048, Abandoned: 64, BundleBytes: 64 << 20,
@@ -57,6 +58,20 @@ settings: settings.json
 mode: shadow
 server:
   name: Files.Main
+shadow: {until: "2026-12-01T18:00:00Z"}
+bundles:
+  keys:
+    - {id: k1, file: k1.pem}
+    - {id: K.2, env: K2, algorithm: HS256, scope: gates}
+  unsigned_settings: allow
+  self_test: true
+  state: state
+  max_age: 1h
+  poll: {interval: 5s, backoff: 1m, hold: 20s, timeout: 10s}
+  status_url: https://control.test/status
+services:
+  - {url: "https://a.test/x", token_file: token, ca_file: ca.pem}
+  - {url: "https://b.test", oauth2_token_url: "https://t.test", oauth2_client_id: me, oauth2_secret_env: S, oauth2_scopes: a b}
 tools:
   file: tools.json
   unmapped: allow
@@ -125,14 +140,25 @@ func TestLoadEveryKey(t *testing.T) {
 		require.Contains(t, s.Origin, path+":", s.Name)
 	}
 	require.Equal(t, path+":3", got.Where("settings"))
-	require.Equal(t, path+":16", got.Where("rules.map[1]"))
+	require.Equal(t, path+":30", got.Where("rules.map[1]"))
 	got.settings, got.origins = nil, nil
 	require.Equal(t, Config{
 		Bundle:       []string{filepath.Join(dir, "policy"), "/etc/regogate/more.tar.gz", "https://example.com/p.tar.gz", "starter"},
 		SettingsFile: filepath.Join(dir, "settings.json"),
 		Mode:         "shadow",
 		Server:       Server{Name: "Files.Main"},
-		Tools:        Tools{File: filepath.Join(dir, "tools.json"), Unmapped: "allow", OwnPackage: "require", Pins: "warn"},
+		Shadow:       Shadow{Until: "2026-12-01T18:00:00Z"},
+		Bundles: BundleSetup{
+			Keys:             []SigningKey{{ID: "k1", File: filepath.Join(dir, "k1.pem")}, {ID: "K.2", Env: "K2", Algorithm: "HS256", Scope: "gates"}},
+			UnsignedSettings: "allow", SelfTest: true, State: filepath.Join(dir, "state"), MaxAge: time.Hour,
+			Poll:      Poll{Interval: 5 * time.Second, Backoff: time.Minute, Hold: 20 * time.Second, Timeout: 10 * time.Second},
+			StatusURL: "https://control.test/status",
+		},
+		Services: []Service{
+			{URL: "https://a.test/x", TokenFile: filepath.Join(dir, "token"), CAFile: filepath.Join(dir, "ca.pem")},
+			{URL: "https://b.test", OAuth2TokenURL: "https://t.test", OAuth2ClientID: "me", OAuth2SecretEnv: "S", OAuth2Scopes: "a b"},
+		},
+		Tools: Tools{File: filepath.Join(dir, "tools.json"), Unmapped: "allow", OwnPackage: "require", Pins: "warn"},
 		Rules: Rules{Common: []string{"all.tools"}, Map: []Mapping{
 			{Tool: "FS.*", Package: `tools["fs"]`}, {Server: "Files.Main", Tool: "Read", Package: "tools.read"},
 		}},

@@ -25,6 +25,10 @@ policy allows reach it byte for byte as they came; the others are answered in it
 place. What is on, what is off, what decides each tool and what was refused is told on
 standard error, without what arguments say.
 
+The bundles are followed: a new revision is in force as soon as it is there and good.
+With --config, SIGHUP reads the configuration again, for mode and shadow.until; without
+it, SIGHUP is passed on to the server like SIGTERM.
+
 run exits with the server's own exit status, or with 2 when it could not start the
 gate; then the server wasn't started either.`
 
@@ -59,32 +63,38 @@ func runServer(c *cobra.Command, f *gateFlags, command []string) error {
 	if err != nil {
 		return err
 	}
-	return closing(c, s, gateServer(c, s, r, command))
+	return closing(c, s, gateServer(reloader{c, f, s, r}, command))
 }
 
 // gateServer loads the policy, reports, and runs the server behind the gate.
-func gateServer(c *cobra.Command, s *setup.Setup, r *report.Report, command []string) error {
+func gateServer(reload reloader, command []string) error {
+	c, s, r := reload.c, reload.s, reload.r
 	cfg := s.Config
 	passes, err := stdioproxy.PassUndecided(methods(cfg))
 	if err != nil {
 		return setup.Attribute(cfg, err)
 	}
+	r.Shadow(s)
+	stop := func() {}
+	defer func() { stop() }()
 	load := func(ctx context.Context) error {
-		if err := s.Load(ctx); err != nil {
+		end, err := s.Watch(ctx, r.Logger(), nil)
+		if err != nil {
 			return err
 		}
+		stop = end
 		r.Start(s, passes)
 		return reportFile(s, r)
 	}
 	if s.Certain() && cfg.Tools.File == "" {
 		// Nothing can be wrong with what is loaded, so the server may start meanwhile. It
 		// hears nothing from the client before.
-		return serve(c, s, r, command, load)
+		return serve(reload, command, load)
 	}
 	if err := load(c.Context()); err != nil {
 		return err
 	}
-	return serve(c, s, r, command, nil)
+	return serve(reload, command, nil)
 }
 
 // reportFile reports on the tools of the file that the configuration names.
@@ -103,10 +113,15 @@ func reportFile(s *setup.Setup, r *report.Report) error {
 }
 
 // serve runs the server behind the gate until it ends.
-func serve(c *cobra.Command, s *setup.Setup, r *report.Report, command []string, ready func(context.Context) error) error {
+func serve(reload reloader, command []string, ready func(context.Context) error) error {
+	c, s, r := reload.c, reload.s, reload.r
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !reload.reloads() {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
+	defer reload.run(c.Context())()
 	var notReady error
 	if load := ready; load != nil {
 		ready = func(ctx context.Context) error {

@@ -15,6 +15,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/regogate/regogate/cmd/regogate/internal/setup"
 	"github.com/regogate/regogate/config"
@@ -47,17 +48,7 @@ func (r *Report) Logger() *slog.Logger { return slog.New(once{r.log.Handler(), r
 // server undecided.
 func (r *Report) Start(s *setup.Setup, passes []string) {
 	settings := s.Config.Settings()
-	if s.Config.Mode == string(policy.Shadow) {
-		r.log.Error("SHADOW MODE: calls that the rules refuse ARE FORWARDED to the server and only recorded", origin(settings, "mode")...)
-	}
-	var deny, warn int
-	packages := s.Rules.Packages()
-	for _, p := range packages {
-		deny += p.Deny
-		warn += p.Warn
-	}
-	r.log.Info("policy in force", "revision", s.Rules.Revision(), "bundle", strings.Join(s.Config.Bundle, ", "),
-		"packages", len(packages), "deny_rules", deny, "warn_rules", warn, "pinned_tools", s.Rules.Pins())
+	r.policy(s)
 	r.settings(settings)
 	if len(s.Config.Caller.Require) > 0 {
 		r.log.Info("required of every caller", "caller.require", strings.Join(s.Config.Caller.Require, ", "))
@@ -68,6 +59,64 @@ func (r *Report) Start(s *setup.Setup, passes []string) {
 	}
 	if len(passes) > 0 {
 		r.log.Warn("these methods reach the server undecided", "methods", strings.Join(passes, ", "))
+	}
+}
+
+// Shadow says so, as the first line, when the configuration asks for shadow mode.
+func (r *Report) Shadow(s *setup.Setup) {
+	if s.Config.Mode == string(policy.Shadow) {
+		r.Mode(s, "set by "+whereSet(s.Config.Settings(), "mode"))
+	}
+}
+
+// Mode says which mode is in force and why: shadow mode as loudly as possible.
+func (r *Report) Mode(s *setup.Setup, why string) {
+	switch mode, until := s.Gate.Mode(); {
+	case mode == policy.Shadow && until.IsZero():
+		r.log.Error("SHADOW MODE: calls that the rules refuse ARE FORWARDED to the server and only recorded", "mode", mode, "why", why)
+	case mode == policy.Shadow:
+		r.log.Error("SHADOW MODE: calls that the rules refuse ARE FORWARDED to the server and only recorded", "mode", mode, "why", why, "until", until.Format(time.RFC3339))
+	default:
+		r.log.Warn("calls that the rules refuse are refused", "mode", mode, "why", why)
+	}
+}
+
+// policy says what is in force at the start.
+func (r *Report) policy(s *setup.Setup) {
+	names := make([]string, len(s.Config.Bundle))
+	for i, name := range s.Config.Bundle {
+		names[i], _, _ = strings.Cut(name, "?") // the query of a URL may be a signature
+	}
+	bundle := strings.Join(names, ", ")
+	if s.Rules == nil {
+		r.log.Error("no policy in force: every call is not_ready until a bundle is loaded", "bundle", bundle)
+		return
+	}
+	var deny, warn int
+	packages := s.Rules.Packages()
+	for _, p := range packages {
+		deny += p.Deny
+		warn += p.Warn
+	}
+	r.log.Info("policy in force", "revision", s.Rules.Revision(), "bundle", bundle,
+		"packages", len(packages), "deny_rules", deny, "warn_rules", warn, "pinned_tools", s.Rules.Pins())
+	r.unkept(s)
+}
+
+// unkept says what a bundle from a server lacks to be trusted and found again.
+func (r *Report) unkept(s *setup.Setup) {
+	for _, name := range s.Config.Bundle {
+		scheme, _, isURL := strings.Cut(name, "://")
+		name, _, _ = strings.Cut(name, "?")
+		switch {
+		case !isURL:
+			continue
+		case len(s.Config.Bundles.Keys) == 0:
+			r.log.Warn("OFF: whoever can write to the server, or stands between, decides: bundles.keys is not set", "bundle", name, "scheme", scheme)
+		}
+		if s.Config.Bundles.State == "" {
+			r.log.Warn("OFF: the last good bundle is not kept, and an older one is not noticed after a restart: bundles.state is not set", "bundle", name)
+		}
 	}
 }
 
@@ -103,13 +152,13 @@ func weakens(s config.Setting) bool {
 	return s.Off != "" && (s.Name != "methods" || strings.Contains(s.Value, "action: pass"))
 }
 
-func origin(settings []config.Setting, key string) []any {
+func whereSet(settings []config.Setting, key string) string {
 	for _, s := range settings {
 		if s.Name == key {
-			return []any{key, s.Value, "set_by", s.Origin}
+			return s.Origin
 		}
 	}
-	return nil
+	return ""
 }
 
 // Tool says what decides the calls of one tool, or why they are all refused.
