@@ -25,6 +25,13 @@ type Config struct {
 
 	DecisionLog DecisionLog `mapstructure:"decision_log"`
 
+	Listen   Listen   `mapstructure:"listen"`
+	TLS      TLS      `mapstructure:"tls"`
+	HTTP     HTTP     `mapstructure:"http"`
+	Upstream Upstream `mapstructure:"upstream"`
+	Identity Identity `mapstructure:"identity"`
+	Bridge   Bridge   `mapstructure:"bridge"`
+
 	settings []Setting
 	origins  map[string]string
 }
@@ -86,6 +93,8 @@ type Caller struct {
 	Tenant     string   `mapstructure:"tenant"`
 	Scopes     []string `mapstructure:"scopes"`
 	ClaimsFile string   `mapstructure:"claims_file"`
+
+	Env []CallerVariable `mapstructure:"env"`
 }
 
 // A Method says what happens to one MCP method that is not a tool call.

@@ -47,7 +47,7 @@ func TestLoadDefaults(t *testing.T) {
 				require.Empty(t, s.Origin, s.Name)
 			}
 			got.settings, got.origins = nil, nil
-			require.Equal(t, want, got)
+			require.Equal(t, serving(want), got)
 		})
 	}
 }
@@ -108,6 +108,7 @@ caller:
   tenant: T
   scopes: [a.b, C]
   claims_file: claims.json
+  env: [{name: USER_ID, as: claims.id}]
 methods:
   - {name: resources/read, action: refuse}
   - {name: x/Y.z, action: pass}
@@ -127,7 +128,7 @@ decision_log:
   keep: 3
   queue_bytes: 2MiB
   buffer_bytes: 3MiB
-`
+` + fullServing
 
 func TestLoadEveryKey(t *testing.T) {
 	path := write(t, "c.yaml", full)
@@ -142,7 +143,7 @@ func TestLoadEveryKey(t *testing.T) {
 	require.Equal(t, path+":3", got.Where("settings"))
 	require.Equal(t, path+":30", got.Where("rules.map[1]"))
 	got.settings, got.origins = nil, nil
-	require.Equal(t, Config{
+	require.Equal(t, servingInFull(Config{
 		Bundle:       []string{filepath.Join(dir, "policy"), "/etc/regogate/more.tar.gz", "https://example.com/p.tar.gz", "starter"},
 		SettingsFile: filepath.Join(dir, "settings.json"),
 		Mode:         "shadow",
@@ -177,7 +178,7 @@ func TestLoadEveryKey(t *testing.T) {
 			{Name: "resources/read", Action: "refuse"}, {Name: "x/Y.z", Action: "pass"},
 		},
 		Hold: Hold{Calls: 1, Bytes: 2, Timeout: 3 * time.Second},
-	}, got)
+	}, dir), got)
 }
 
 // A folder that is called like the word isn't mistaken for it.

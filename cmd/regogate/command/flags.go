@@ -57,6 +57,13 @@ type gateFlags struct {
 	mode     string
 	server   string
 	format   formatFlag
+	more     []flagOverride // those that one command has beside these
+}
+
+// A flagOverride is a flag that lays its value over a key.
+type flagOverride struct {
+	name, key string
+	value     any
 }
 
 func (f *gateFlags) register(c *cobra.Command) {
@@ -77,16 +84,13 @@ func (f *gateFlags) load(c *cobra.Command) (config.Config, error) {
 	if c.Flags().Changed("config") && f.config == "" {
 		return config.Config{}, usage{"--config names no file", c.CommandPath(), "give it a file, or leave it out"}
 	}
-	for _, flag := range []struct {
-		name, key string
-		value     any
-	}{
+	for _, flag := range append([]flagOverride{
 		{"bundle", "bundle", f.bundles},
 		{"settings", "settings", f.settings},
 		{"tools", "tools.file", f.tools},
 		{"mode", "mode", f.mode},
 		{"server", "server.name", f.server},
-	} {
+	}, f.more...) {
 		if !c.Flags().Changed(flag.name) {
 			continue
 		}

@@ -89,12 +89,12 @@ func gateServer(reload reloader, command []string) error {
 	if s.Certain() && cfg.Tools.File == "" {
 		// Nothing can be wrong with what is loaded, so the server may start meanwhile. It
 		// hears nothing from the client before.
-		return serve(reload, command, load)
+		return gateStdio(reload, command, load)
 	}
 	if err := load(c.Context()); err != nil {
 		return err
 	}
-	return serve(reload, command, nil)
+	return gateStdio(reload, command, nil)
 }
 
 // reportFile reports on the tools of the file that the configuration names.
@@ -112,8 +112,8 @@ func reportFile(s *setup.Setup, r *report.Report) error {
 	return nil
 }
 
-// serve runs the server behind the gate until it ends.
-func serve(reload reloader, command []string, ready func(context.Context) error) error {
+// gateStdio runs the server behind the gate until it ends.
+func gateStdio(reload reloader, command []string, ready func(context.Context) error) error {
 	c, s, r := reload.c, reload.s, reload.r
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

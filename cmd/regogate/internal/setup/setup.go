@@ -221,7 +221,7 @@ var claimLimits = strictjson.Limits{Bytes: 256 << 10}
 func readCaller(c config.Config) (policy.Caller, error) {
 	caller := policy.Caller{Subject: c.Caller.Subject, Tenant: c.Caller.Tenant, Scopes: c.Caller.Scopes}
 	if c.Caller.ClaimsFile == "" {
-		return caller, nil
+		return callerFromEnvironment(c, caller)
 	}
 	problem := config.Problem{File: c.Where("caller.claims_file"), Key: "caller.claims_file", Fix: "name a file with one JSON object"}
 	data, err := os.ReadFile(c.Caller.ClaimsFile)
@@ -232,7 +232,7 @@ func readCaller(c config.Config) (policy.Caller, error) {
 		problem.What = fmt.Sprintf("%s: %v", c.Caller.ClaimsFile, pathless(err))
 		return caller, &config.Error{Problems: []config.Problem{problem}}
 	}
-	return caller, nil
+	return callerFromEnvironment(c, caller)
 }
 
 // pathless drops the path that the message has already.
