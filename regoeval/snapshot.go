@@ -48,7 +48,9 @@ type Ruleset struct {
 	common   []*entry
 	mappings []mapped
 	pins     pins
-	covers   sync.Map // coverKey → policy.Coverage: derived from the above, so it can only ever hold one value
+	traced   sync.Once
+	rules    map[*ast.Rule]Rule // of the compiler, once somebody traces
+	covers   sync.Map           // coverKey → policy.Coverage: derived from the above, so it can only ever hold one value
 }
 
 type coverKey struct{ server, tool string }

@@ -126,7 +126,8 @@ func (r *Ruleset) Trace(ctx context.Context, t *policy.Tool, in policy.Input) ([
 		errs = append(errs, err)
 	}
 	var out []Traced
-	for rule, info := range r.Rules(r.compiler) {
+	r.traced.Do(func() { r.rules = r.Rules(r.compiler) })
+	for rule, info := range r.rules {
 		if info.Decides && slices.Contains(packages, info.Package) {
 			out = append(out, Traced{info, tracer.Progress(rule)})
 		}

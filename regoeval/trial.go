@@ -2,10 +2,8 @@ package regoeval
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/metrics"
@@ -153,39 +151,3 @@ func (r *Ruleset) Rules(compiled *ast.Compiler) map[*ast.Rule]Rule {
 
 // Compiled returns the compiler that decisions are made with, to read.
 func (r *Ruleset) Compiled() *ast.Compiler { return r.compiler }
-
-// Literals returns the strings and numbers that the rules and the settings hold, as
-// encoding/json decodes them with numbers as json.Number: what rules compare with.
-func (r *Ruleset) Literals() []any {
-	seen := map[string]any{}
-	add := func(t *ast.Term) bool {
-		switch v := t.Value.(type) {
-		case ast.String:
-			seen[t.String()] = string(v)
-		case ast.Number:
-			seen[t.String()] = json.Number(v)
-		}
-		return false
-	}
-	for _, m := range r.compiler.Modules {
-		for _, rule := range m.Rules {
-			ast.WalkTerms(rule.Body, add)
-			for e := rule.Else; e != nil; e = e.Else {
-				ast.WalkTerms(e.Body, add)
-			}
-			if rule.Head.Value != nil {
-				ast.WalkTerms(rule.Head.Value, add)
-			}
-		}
-	}
-	if v, err := r.store.Read(context.Background(), r.txn, storage.Path{"settings"}); err == nil {
-		if v, ok := v.(ast.Value); ok {
-			ast.WalkTerms(ast.NewTerm(v), add)
-		}
-	}
-	out := make([]any, 0, len(seen))
-	for _, k := range slices.Sorted(maps.Keys(seen)) {
-		out = append(out, seen[k])
-	}
-	return out
-}

@@ -110,16 +110,21 @@ func (f *initFlags) valid(c *cobra.Command) error {
 
 // read returns the tools to write a bundle for.
 func (f *initFlags) read() ([]policy.ToolSpec, error) {
+	return readSpecs(f.tools, f.server)
+}
+
+// readSpecs reads a tools/list result from a file.
+func readSpecs(file, server string) ([]policy.ToolSpec, error) {
 	gate, err := policy.NewGate(policy.Options{})
 	if err != nil {
 		return nil, err
 	}
-	tools, err := setup.ReadTools(gate, f.tools)
+	tools, err := setup.ReadTools(gate, file)
 	if err != nil {
 		return nil, err
 	}
 	var specs []policy.ToolSpec
-	for _, t := range tools.All(f.server) {
+	for _, t := range tools.All(server) {
 		specs = append(specs, t.Spec())
 	}
 	return specs, nil

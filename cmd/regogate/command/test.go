@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -19,6 +20,10 @@ type testFlags struct {
 	failUnder   float64
 	failOnEmpty bool
 	format      testFormat
+	generate    int
+	seed        uint64
+	tools       string
+	server      string
 }
 
 const aboutTest = `Run the tests of a bundle as the gate decides.
@@ -27,7 +32,12 @@ OPA's own tester runs them, with the errors of built-ins raised; each is then ev
 once more with rule indexing and early exit off, as the gate does it. Coverage is
 counted in rules, for each tool and package.
 
-Exit status: 0 all pass; 1 a test doesn't, or the coverage falls short; 2 the bundle
+With --generate it makes up calls instead, from each tool's input schema, lets a gate
+decide them, and shows for every rule a call that it refuses and the nearest that it
+doesn't.
+
+Exit status: 0 all pass; 1 a test doesn't, the coverage falls short, or the rules
+can't decide a call that was made up; 2 the bundle
 could not be loaded.`
 
 // A testFormat says how test writes.
@@ -64,6 +74,10 @@ func newTest() *cobra.Command {
 	fs.StringVar(&f.run, "run", "", "run only tests whose name matches: `REGEXP`")
 	fs.Float64Var(&f.failUnder, "fail-under", 0, "exit 1 when fewer than `PERCENT` of the rules are covered")
 	fs.BoolVar(&f.failOnEmpty, "fail-on-empty", false, "exit 1 when there are no tests")
+	fs.IntVar(&f.generate, "generate", 0, "make up `N` calls for each tool instead, and say which rules they meet")
+	fs.Uint64Var(&f.seed, "seed", 1, "which calls are made up: the same `NUMBER`, the same calls")
+	fs.StringVar(&f.tools, "tools", "", "tools/list result to make calls for, instead of the pins: JSON `FILE`")
+	fs.StringVar(&f.server, "server", "", "what the server of --tools is called in the policy: `NAME`")
 	fs.Var(&f.format, "format", "`text`, json or junit")
 	return c
 }
@@ -74,6 +88,11 @@ func (f *testFlags) test(c *cobra.Command, names []string) error {
 		return usage{"test", "no bundle", "name a directory, a .tar.gz or the word starter"}
 	case f.failUnder < 0 || f.failUnder > 100:
 		return usage{"test", fmt.Sprintf("--fail-under %v", f.failUnder), "give a percentage from 0 to 100"}
+	}
+	if given := c.Flags().Changed; given("generate") {
+		return f.madeUp(c, names)
+	} else if given("seed") || given("tools") || given("server") {
+		return usage{"test", "--seed, --tools or --server without --generate", "add --generate N, or leave them out"}
 	}
 	r, err := trial.Run(c.Context(), trial.Options{Bundles: bundles.Options{Bundles: names, SettingsFile: f.settings}, Run: f.run})
 	if err != nil {
@@ -110,6 +129,45 @@ func (f *testFlags) verdict(c *cobra.Command, r trial.Report) error {
 		short = true
 	}
 	if short {
+		return exit(refused)
+	}
+	return nil
+}
+
+// madeUp makes up calls and reports what the rules make of them.
+func (f *testFlags) madeUp(c *cobra.Command, names []string) error {
+	switch {
+	case f.generate <= 0:
+		return usage{"test", fmt.Sprintf("--generate %d", f.generate), "give how many calls to make up for each tool"}
+	case f.format == "junit":
+		return usage{"test", "--generate and --format junit", "give text or json: there are no tests to report"}
+	}
+	o := trial.GenerateOptions{Bundles: bundles.Options{Bundles: names, SettingsFile: f.settings}, N: f.generate, Seed: f.seed}
+	if f.tools != "" {
+		var err error
+		if o.Tools, err = readSpecs(f.tools, f.server); err != nil {
+			return err
+		}
+	}
+	g, err := trial.Generate(c.Context(), o)
+	if errors.Is(err, trial.ErrNoTools) {
+		return usage{"test", err.Error(), "pin them with regogate init, or give --tools FILE"}
+	}
+	if err != nil {
+		return err
+	}
+	if f.format == "json" {
+		e := json.NewEncoder(c.OutOrStdout())
+		e.SetEscapeHTML(false)
+		err = e.Encode(g)
+	} else {
+		err = g.WriteText(c.OutOrStdout())
+	}
+	if err != nil {
+		return fmt.Errorf("test: standard output: %w", err)
+	}
+	if n := g.Undecided(); n > 0 {
+		fmt.Fprintf(c.ErrOrStderr(), "test: the rules can't decide %d calls that satisfy the schema\n", n)
 		return exit(refused)
 	}
 	return nil
