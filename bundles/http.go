@@ -189,8 +189,8 @@ func (s *httpSource) wait(ctx context.Context, last outcome) error {
 	if last.failures > 0 {
 		return sleep(ctx, s.backoff(interval, last.failures))
 	}
-	held := s.poll.Hold > 0 && s.holds && (!last.unchanged || last.took >= interval/4)
-	if held {
+	// A server that answers at once that nothing is new doesn't hold, whatever it says.
+	if held := !last.unchanged || last.took >= min(interval/4, s.poll.Hold/2); s.poll.Hold > 0 && s.holds && held {
 		return ctx.Err()
 	}
 	return sleep(ctx, jitter(interval))

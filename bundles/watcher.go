@@ -193,7 +193,7 @@ func (w *Watcher) Run(ctx context.Context) {
 // follow fetches from one source whenever that is worth while.
 func (w *Watcher) follow(ctx context.Context, s *slot) {
 	defer s.close()
-	last := outcome{unchanged: true}
+	last := outcome{}
 	w.mu.Lock()
 	asked, etag := s.asked, s.etag
 	if s.failure != nil {
