@@ -92,7 +92,9 @@ func (w *Watcher) putInForce(of []*payload, rules *regoeval.Ruleset, began time.
 		changed = append(changed, s)
 		s.active = of[i]
 		s.latest = of[i]
-		s.refusal = nil
+		if s.seen == s.active.digest { // and not what is last good beside what was refused
+			s.refusal = nil
+		}
 		if s.active.sequence != nil {
 			s.floor = s.active.sequence
 		}
@@ -212,15 +214,9 @@ func (w *Watcher) fallBack(ctx context.Context, began time.Time, reason error) e
 		return errors.Join(reason, err)
 	}
 	w.say(slog.LevelError, "the bundles as they are now can't be put in force: going on with the last good ones", "reason", oneLine(reason))
-	refusals := make([]error, len(w.slots))
 	for i, s := range w.slots {
-		if s.latest != older[i] {
-			refusals[i], s.status.LastGood = s.refusal, true
-		}
+		s.status.LastGood = s.status.LastGood || s.latest != older[i]
 	}
 	w.putInForce(older, rules, began)
-	for i, s := range w.slots {
-		s.refusal = refusals[i]
-	}
 	return nil
 }
