@@ -31,6 +31,9 @@ type Server struct {
 	public   *url.URL
 }
 
+// lastAnswers is how long streams stay open after the last call has finished.
+const lastAnswers = 250 * time.Millisecond
+
 // endGrace is how long requests that were told to end may take.
 const endGrace = 5 * time.Second
 
@@ -193,6 +196,11 @@ func (s *Server) finish(signals <-chan os.Signal) {
 	defer timer.Stop()
 	select {
 	case <-finished:
+		// Clients give up on a call whose stream breaks: let them read the last answers.
+		select {
+		case <-time.After(lastAnswers):
+		case <-signals:
+		}
 		s.drain.end(false)
 	case <-timer.C:
 		s.plan.o.Logger.Warn("requests have not finished in time, and are broken off")
