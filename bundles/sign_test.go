@@ -1,6 +1,7 @@
 package bundles_test
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/bundle"
+	"github.com/open-policy-agent/opa/v1/compile"
 	"github.com/open-policy-agent/opa/v1/util"
 	"github.com/stretchr/testify/require"
 
@@ -227,4 +229,20 @@ func readAll(t testing.TB, file string) string {
 	raw, err := os.ReadFile(file)
 	require.NoError(t, err)
 	return string(raw)
+}
+
+// What opa build writes and signs, from a directory as guides/publishing.md has it.
+func TestBundlesThatOPABuilds(t *testing.T) {
+	for _, algorithm := range []string{"RS256", "ES256", "HS256"} {
+		s := newSigner(t, algorithm)
+		dir := writeDir(t, with("sub/lib.rego", "package lib.sub\n\nimport rego.v2\n\none := 1\n", "settings/deep/data.yaml", "a: 1\n",
+			".manifest", `{"roots": ["tools", "settings", "lib"], "metadata": {"regogate": {"sequence": 3}}}`))
+		var out bytes.Buffer
+		require.NoError(t, compile.New().WithAsBundle(true).WithPaths(dir).WithOutput(&out).WithRevision("built").
+			WithBundleSigningConfig(bundle.NewSigningConfig(s.private, algorithm, "")).WithBundleVerificationKeyID("prod-2026").Build(t.Context()))
+		o := bundles.Options{Bundles: []string{writeFile(t, "bundle.tar.gz", out.Bytes())}, Keys: []bundles.Key{s.key("prod-2026")}}
+		require.NoError(t, load(t, o))
+		o.Keys = []bundles.Key{newSigner(t, "ES256").key("prod-2026")}
+		require.ErrorContains(t, load(t, o), "signature")
+	}
 }

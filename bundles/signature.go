@@ -13,7 +13,10 @@ import (
 	"github.com/open-policy-agent/opa/v1/bundle"
 )
 
-const signaturesFile = "/.signatures.json"
+const (
+	signaturesFile = "/.signatures.json"
+	ownPlugin      = "_default" // what opa build calls OPA's own way to sign
+)
 
 // hashes are those that a signature may name for a file. OPA's own signer uses
 // SHA-256; a file that two contents can be made for is not signed.
@@ -50,7 +53,7 @@ func (k keyring) verify(p *payload) (string, error) {
 	if !signed || len(signatures.Signatures) == 0 {
 		return fail("not signed, and bundles.keys says that it has to be: sign it with opa sign or opa build --signing-key")
 	}
-	if signatures.Plugin != "" {
+	if signatures.Plugin != "" && signatures.Plugin != ownPlugin {
 		return fail("made by the plugin %q: only OPA's own signatures are known", signatures.Plugin)
 	}
 	if len(signatures.Signatures) > 1 {

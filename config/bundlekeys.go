@@ -79,7 +79,7 @@ func bundleKeys() []Key {
 		{Name: "bundles.status_url", Type: Text, Effect: "URL that gets what happens to bundles, in the form of OPA's status API"},
 		{Name: "services", Type: Objects, Effect: "How to speak to servers: credentials and certificates, of one kind for each",
 			Fields: serviceFields()},
-		{Name: "shadow.until", Type: Text, Effect: "When mode: shadow ends and calls are refused again: a time like 2026-12-01T18:00:00Z; left out: with the next reload or start"},
+		{Name: "shadow.until", Type: Text, Effect: "When mode: shadow ends and calls are refused again: a time like \"2026-12-01T18:00:00Z\", in quotes; left out: with the next reload or start"},
 	}
 }
 
