@@ -119,6 +119,9 @@ func (p *Plan) identify(ctx context.Context, public *url.URL) (*who, error) {
 	default:
 		return nil, fmt.Errorf("identity.source: %q is none that is known", i.Source)
 	}
+	if i.Source != "none" {
+		w.caller = new(owners).guard(w.caller)
+	}
 	return w, nil
 }
 

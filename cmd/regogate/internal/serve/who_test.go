@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -153,4 +155,41 @@ func TestTrustedHeaders(t *testing.T) {
 		require.Contains(t, s.rules.last(), `"subject":"ann"`)
 		require.Empty(t, up.sent("X-User"))
 	}
+}
+
+// A session is its first caller's: who else knows its id is told that there is none.
+func TestSessionsAreTheirCallers(t *testing.T) {
+	dir, up := t.TempDir(), newUpstream(t, nil)
+	token := issuer(t, dir)
+	s := start(t, load(t, dir, "upstream: {url: "+up.URL+"}"+jwtYAML))
+	client := clientOf(t, nil)
+	resp, _ := post(t, client, s.url, "Authorization", "Bearer "+token("ann"))
+	require.Equal(t, 200, resp.StatusCode)
+	session := resp.Header.Get("Mcp-Session-Id")
+	require.NotEmpty(t, session)
+	ask := func(subject string) int {
+		r, err := http.NewRequest(http.MethodPost, s.url, strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+		require.NoError(t, err)
+		for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"Mcp-Session-Id": session, "Authorization": "Bearer " + token(subject)} {
+			r.Header.Set(name, value)
+		}
+		resp, err := client.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		return resp.StatusCode
+	}
+	require.Equal(t, 202, ask("ann"))
+	require.Equal(t, 404, ask("bob"))
+	require.Contains(t, s.log.String(), "the session is another caller's")
+	require.Equal(t, 202, ask("ann"))
+}
+
+// The memory for sessions is bounded.
+func TestOwnersAreBounded(t *testing.T) {
+	var o owners
+	for i := range maxSessions + 10 {
+		require.True(t, o.uses(strconv.Itoa(i), owner{subject: "ann"}))
+	}
+	require.Len(t, o.of, maxSessions)
 }
