@@ -1,7 +1,8 @@
 // Drives server-everything with the official TypeScript client, through whatever command is given, and prints what the
-// client saw as one JSON document: node everything.mjs COMMAND [ARG…]
+// client saw as one JSON document: node everything.mjs COMMAND [ARG…], or node everything.mjs URL
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
@@ -40,7 +41,8 @@ const step = async (name, f) => {
   }
 };
 
-await client.connect(new StdioClientTransport({ command, args, stderr: "ignore" }));
+const http = command.startsWith("http://") && new StreamableHTTPClientTransport(new URL(command));
+await client.connect(http || new StdioClientTransport({ command, args, stderr: "ignore" }));
 await new Promise((r) => setTimeout(r, 500)); // the server adds tools once it has the roots
 await step("server", async () => [client.getServerVersion()?.name, client.getServerCapabilities()]);
 await step("tools", async () => (await client.listTools()).tools);
@@ -72,6 +74,7 @@ await step("ping", () => client.ping());
 await step("unknown tool", () => client.callTool({ name: "no-such-tool", arguments: {} }));
 await step("wrong type", () => client.callTool({ name: "echo", arguments: { message: 7 } }));
 await step("wrong type, with an output schema", () => client.callTool({ name: "get-structured-content", arguments: { location: "Paris" } }));
+await http?.terminateSession?.();
 await client.close();
 seen.progress = seen.progress.length > 0; // how many arrive before the answer is a race, with and without a gate
 process.stdout.write(JSON.stringify({ out, seen }) + "\n");
