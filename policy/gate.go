@@ -99,6 +99,9 @@ func (g *Gate) Decide(ctx context.Context, call Call) Decision {
 		return d
 	}
 	in := Input{call: &call, caller: callerFrom(ctx), at: started.UTC()}
+	if !call.Time.IsZero() {
+		in.at = call.Time.UTC()
+	}
 	watch := stopwatch{on: g.options.Recorder != nil, last: started}
 	parsed := g.decideSafely(ctx, &in, &d, &watch)
 	mode, _ := g.modeAt(started)
