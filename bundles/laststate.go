@@ -96,6 +96,9 @@ func (w *Watcher) lastGood(s *slot) (*payload, error) {
 	}
 	p := c.payload(raw)
 	p.etag = r.ETag
+	if !s.remote {
+		p.dir = s.key()
+	}
 	if err := p.judge(w.builder.keys); err != nil {
 		return nil, err
 	}

@@ -75,7 +75,9 @@ func (s *localSource) read() (*payload, error) {
 		if err := c.fromDir(s.path); err != nil {
 			return nil, err
 		}
-		return c.payload(nil), nil
+		p := c.payload(nil)
+		p.dir, err = filepath.Abs(s.path)
+		return p, err
 	case info.Mode().IsRegular():
 		raw, err := readRaw(s.path, s.max)
 		if err != nil {

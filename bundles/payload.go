@@ -25,6 +25,7 @@ type payload struct {
 	raw    []byte // the archive as it came; nil when the files were in none
 	digest string // of the files' names and contents, whatever holds them
 	etag   string
+	dir    string // the directory that it is, absolute; "" for an archive
 
 	// What judging the payload adds.
 	bundle   bundle.Bundle

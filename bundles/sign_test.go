@@ -12,6 +12,7 @@ import (
 	"encoding/pem"
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -245,4 +246,27 @@ func TestBundlesThatOPABuilds(t *testing.T) {
 		o.Keys = []bundles.Key{newSigner(t, "ES256").key("prod-2026")}
 		require.ErrorContains(t, load(t, o), "signature")
 	}
+}
+
+// opa sign --bundle DIR signs names that begin with the directory as it was given.
+func TestDirectoriesThatOPASigns(t *testing.T) {
+	s := newSigner(t, "ES256")
+	dir := writeDir(t, goodFiles())
+	for prefix, want := range map[string]string{"": "", "policy/": "", dir[1:] + "/": "", dir + "/": "", "other/": "not included", "icy/": "not included"} {
+		named := map[string]string{}
+		for name, content := range goodFiles() {
+			named[prefix+name] = content
+		}
+		signatures := s.sign(t, named, "")[".signatures.json"]
+		require.NoError(t, os.WriteFile(filepath.Join(dir, ".signatures.json"), []byte(signatures), 0o600))
+		err := load(t, bundles.Options{Bundles: []string{dir}, Keys: []bundles.Key{s.key("k1")}})
+		if want == "" {
+			require.NoError(t, err, prefix)
+			continue
+		}
+		require.ErrorContains(t, err, want, prefix)
+	}
+	files := goodFiles()
+	files[".signatures.json"] = readAll(t, filepath.Join(dir, ".signatures.json"))
+	require.Error(t, load(t, bundles.Options{Bundles: []string{writeFile(t, "policy", pack(t, files))}, Keys: []bundles.Key{s.key("k1")}}), "an archive is no directory")
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -67,7 +68,7 @@ func (k keyring) verify(p *payload) (string, error) {
 	if err != nil {
 		return fail("key %q: %w", id, err)
 	}
-	if err := checkFiles(p.files, files); err != nil {
+	if err := checkFiles(p.files, below(p.dir, files)); err != nil {
 		return fail("%w", err)
 	}
 	return id, nil
@@ -125,6 +126,25 @@ func (s signingKey) check(id string, signatures bundle.SignaturesConfig) (files 
 		}
 	}
 	return nil, err
+}
+
+// below drops from the names what opa sign puts before those of a directory's files: the
+// directory's path as it was given, which is how the path here ends.
+func below(dir string, signed map[string]bundle.FileInfo) map[string]bundle.FileInfo {
+	dir = filepath.ToSlash(dir)
+	for end := dir; dir != "" && end != ""; {
+		_, end, _ = strings.Cut(end, "/")
+		out := map[string]bundle.FileInfo{}
+		for name, info := range signed {
+			if rest, ok := strings.CutPrefix(strings.TrimPrefix(name, "/"), end+"/"); ok && end != "" {
+				out[rest] = info
+			}
+		}
+		if len(out) == len(signed) {
+			return out
+		}
+	}
+	return signed
 }
 
 // checkFiles checks that all files are signed, and that all that are signed are there.
