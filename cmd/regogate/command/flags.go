@@ -70,7 +70,7 @@ func (f *gateFlags) register(c *cobra.Command) {
 	fs := c.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&f.config, "config", "", "configuration `FILE` (.yaml, .yml or .json)")
-	fs.StringArrayVar(&f.bundles, "bundle", nil, "policy: `DIR`, a .tar.gz, or the word starter; may be repeated")
+	fs.StringArrayVar(&f.bundles, "bundle", nil, "policy: `DIR`, a .tar.gz, an http(s) URL, or the word starter; may be repeated")
 	fs.StringVar(&f.settings, "settings", "", "JSON `FILE` laid over data.settings")
 	fs.StringVar(&f.tools, "tools", "", "tools/list result: JSON `FILE`")
 	fs.StringVar(&f.server, "server", "", "what the server is called in the policy: `NAME`")
