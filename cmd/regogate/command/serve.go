@@ -85,6 +85,9 @@ func gateHTTP(reload reloader, command []string) error {
 	defer plan.Close()
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !reload.reloads() {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	stop, err := s.Watch(c.Context(), r.Logger(), nil)
 	if err != nil {

@@ -26,7 +26,7 @@ func (d *drain) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		key, ok := d.enter(opened{cancel, r.Method == http.MethodGet})
+		key, ok := d.enter(opened{cancel, isStream(r)})
 		if !ok {
 			h := w.Header()
 			h.Set("Connection", "close")
@@ -39,6 +39,12 @@ func (d *drain) wrap(next http.Handler) http.Handler {
 		defer d.leave(key)
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+// isStream reports whether a request asks for a stream that has no end of its own. What
+// the header says is what the body says, or the proxy refuses it.
+func isStream(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Header.Get("Mcp-Method") == "subscriptions/listen"
 }
 
 func (d *drain) enter(o opened) (key int, ok bool) {

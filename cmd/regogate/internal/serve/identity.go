@@ -77,8 +77,8 @@ func (p *Plan) headers() (*identity.Headers, error) {
 type who struct {
 	caller   func(*http.Request) (policy.Caller, error)
 	resource *identity.Resource
-	metadata bool // resource has something to tell
-	strip    func(http.Header)
+	metadata bool              // resource has something to tell
+	strip    func(http.Header) // nil when nothing is to be kept from the server
 	ready    func() error
 	close    func()
 }
@@ -86,7 +86,7 @@ type who struct {
 // identify makes it for an endpoint whose URL is known now.
 func (p *Plan) identify(ctx context.Context, public *url.URL) (*who, error) {
 	i := p.cfg.Identity
-	w := &who{strip: func(http.Header) {}, ready: func() error { return nil }, close: func() {}}
+	w := &who{ready: func() error { return nil }, close: func() {}}
 	if err := p.describe(w, public); err != nil {
 		return nil, err
 	}

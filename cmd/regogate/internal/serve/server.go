@@ -91,10 +91,14 @@ func (s *Server) startBridge() (err error) {
 
 func (s *Server) proxyOptions() httpproxy.Options {
 	p := s.plan
+	transport := p.transport
+	if s.who.strip != nil {
+		transport = &stripper{transport, s.who.strip}
+	}
 	return httpproxy.Options{
 		Gate:                 p.o.Gate,
 		Upstream:             p.upstream,
-		Transport:            &stripper{p.transport, s.who.strip},
+		Transport:            transport,
 		Path:                 p.cfg.Listen.Path,
 		Server:               p.cfg.Server.Name,
 		Methods:              p.methods(),
