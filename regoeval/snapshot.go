@@ -143,23 +143,8 @@ func (r *Ruleset) Cover(t *policy.Tool) policy.Coverage {
 
 func (r *Ruleset) cover(key coverKey) policy.Coverage {
 	c := policy.Coverage{Pin: r.pins.of(key)}
-	var entries []*entry
-	add := func(e *entry) {
-		if e != nil && !slices.Contains(entries, e) {
-			entries = append(entries, e)
-		}
-	}
-	for _, e := range r.common {
-		add(e)
-	}
-	common := len(entries)
-	add(r.packages[toolPackage(key.tool).String()])
-	for _, m := range r.mappings {
-		if m.matches(key.server, key.tool) {
-			add(m.entry)
-		}
-	}
-	c.Own = len(entries) > common
+	entries := r.entriesOf(key)
+	c.Own = slices.ContainsFunc(entries, func(e *entry) bool { return !slices.Contains(r.common, e) })
 	for _, e := range entries {
 		c.Packages = append(c.Packages, e.info)
 	}
@@ -170,6 +155,26 @@ func (r *Ruleset) cover(key coverKey) policy.Coverage {
 		}
 	}
 	return c
+}
+
+// entriesOf returns the packages that are asked for one tool, common ones first.
+func (r *Ruleset) entriesOf(key coverKey) []*entry {
+	var entries []*entry
+	add := func(e *entry) {
+		if e != nil && !slices.Contains(entries, e) {
+			entries = append(entries, e)
+		}
+	}
+	for _, e := range r.common {
+		add(e)
+	}
+	add(r.packages[toolPackage(key.tool).String()])
+	for _, m := range r.mappings {
+		if m.matches(key.server, key.tool) {
+			add(m.entry)
+		}
+	}
+	return entries
 }
 
 // Packages lists the packages that decide something, common ones first.

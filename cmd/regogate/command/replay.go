@@ -74,12 +74,12 @@ func (f *replayFlags) run(c *cobra.Command, args []string) error {
 	}
 	cfg.DecisionLog = config.DecisionLog{} // what is decided here happened before
 	o := replay.Options{Progress: progress(c.ErrOrStderr())}
-	if o.New, err = f.side(c, cfg); err != nil {
+	if o.New, err = f.side(c, cfg, nil); err != nil {
 		return err
 	}
 	if len(f.against) > 0 {
 		cfg.Bundle = f.against
-		old, err := f.side(c, cfg)
+		old, err := f.side(c, cfg, nil)
 		if err != nil {
 			return err
 		}
@@ -109,8 +109,8 @@ func (f *replayFlags) run(c *cobra.Command, args []string) error {
 }
 
 // side makes a gate of a configuration, and reads the tools.
-func (f *replayFlags) side(c *cobra.Command, cfg config.Config) (replay.Side, error) {
-	s, err := setup.New(c.Context(), cfg, nil)
+func (f *replayFlags) side(c *cobra.Command, cfg config.Config, recorder policy.Recorder) (replay.Side, error) {
+	s, err := setup.New(c.Context(), cfg, recorder)
 	if err != nil {
 		return replay.Side{}, err
 	}
