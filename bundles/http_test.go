@@ -310,9 +310,9 @@ func TestSecretsAreNotTold(t *testing.T) {
 		h    http.HandlerFunc
 		want string
 	}{
-		{func(w http.ResponseWriter, r *http.Request) { http.Error(w, r.Header.Get("Authorization"), 401) }, "401"},
+		{func(w http.ResponseWriter, r *http.Request) { http.Error(w, r.Header.Get("Authorization"), http.StatusUnauthorized) }, "401"},
 		{func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://other.invalid/?sig=hunter2-redirect", 302)
+			http.Redirect(w, r, "http://other.invalid/?sig=hunter2-redirect", http.StatusFound)
 		}, "another host"},
 		{func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 		{func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(pack(t, with("x.rego", "package"))) }, "x.rego:1:"},

@@ -99,11 +99,11 @@ func (w *watched) decide(t testing.TB, n int) policy.Decision {
 	return w.gate.Decide(context.Background(), policy.Call{Tool: w.gate.Tool(policy.ToolSpec{Name: "x", NoSchema: true}), Arguments: fmt.Appendf(nil, `{"n":%d}`, n)})
 }
 
-// until waits for a revision to be in force, and returns how long that took.
+// until waits for a revision to be in force, and in the status, and returns how long that took.
 func (w *watched) until(t testing.TB, revision string) time.Duration {
 	t.Helper()
 	began := time.Now()
-	for ; w.gate.Revision() != revision; time.Sleep(2 * time.Millisecond) {
+	for ; w.gate.Revision() != revision || w.Status().Revision != revision; time.Sleep(2 * time.Millisecond) {
 		if time.Since(began) > 20*time.Second {
 			require.FailNow(t, "not in force", "%s is not in force, %s is\n%s", revision, w.gate.Revision(), w.log)
 		}

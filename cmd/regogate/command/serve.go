@@ -89,6 +89,7 @@ func gateHTTP(reload reloader, command []string) error {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	defer signal.Stop(signals)
+	r.Shadow(s)
 	stop, err := s.Watch(c.Context(), r.Logger(), nil)
 	if err != nil {
 		return err
@@ -98,7 +99,6 @@ func gateHTTP(reload reloader, command []string) error {
 	if err != nil {
 		return err
 	}
-	r.Shadow(s)
 	r.Start(s, passes)
 	if err := reportFile(s, r); err != nil {
 		return errors.Join(err, server.Close())
