@@ -31,6 +31,10 @@ type Server struct {
 	public   *url.URL
 }
 
+// serverMessage is how long a message of a stdio server may be at least: the limit for
+// bodies is about clients.
+const serverMessage = 64 << 20
+
 // lastAnswers is how long streams stay open after the last call has finished.
 const lastAnswers = 250 * time.Millisecond
 
@@ -82,7 +86,7 @@ func (p *Plan) Start(ctx context.Context) (_ *Server, err error) {
 func (s *Server) startBridge() (err error) {
 	p, b := s.plan, s.plan.cfg.Bridge
 	s.bridge, err = bridge.New(bridge.Options{
-		Command: p.o.Command, Stderr: p.o.Stderr, Logger: p.o.Logger, MessageBytes: p.cfg.HTTP.BodyBytes,
+		Command: p.o.Command, Stderr: p.o.Stderr, Logger: p.o.Logger, MessageBytes: max(p.cfg.HTTP.BodyBytes, serverMessage),
 		Processes: b.Processes, Pool: b.Pool, Idle: b.Idle, Pause: b.Pause, Start: b.Start, Grace: b.Grace,
 	})
 	p.transport = s.bridge
