@@ -204,5 +204,5 @@ func mustMarshal(t *testing.T, v any) json.RawMessage {
 // it, but for the calls that the gate refuses.
 func TestTypeScriptClientSeesTheSameServer(t *testing.T) {
 	server := npmServer(t, "mcp-server-everything", "stdio")
-	sameButRefused(t, drive(t, server), drive(t, gated(t, []string{"--bundle", allowAll(t)}, server)))
+	sameButRefused(t, drive(t, "everything.mjs", server...), drive(t, "everything.mjs", gated(t, []string{"--bundle", allowAll(t)}, server)...), refusedSteps...)
 }
