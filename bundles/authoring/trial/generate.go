@@ -32,7 +32,7 @@ var ErrNoTools = errors.New("no tools to call: the bundle pins none, and none we
 
 const (
 	maxHints      = 150 // of the rules' literals, for one tool
-	maxVariations = 300 // of one call
+	maxVariations = 300 // of one call, and not many more than calls were asked for
 	searchRounds  = 4   // from the call that came nearest
 )
 
@@ -108,7 +108,7 @@ func Generate(ctx context.Context, o GenerateOptions) (Generated, error) {
 	if len(tools) == 0 {
 		return Generated{}, ErrNoTools
 	}
-	e := &explorer{ctx: ctx, rules: rules, out: Generated{Seed: o.Seed, Tools: []ToolCalls{}}, byPlace: map[regoeval.Rule]*RuleCalls{}}
+	e := &explorer{ctx: ctx, rules: rules, variations: min(maxVariations, 20+10*o.N), out: Generated{Seed: o.Seed, Tools: []ToolCalls{}}, byPlace: map[regoeval.Rule]*RuleCalls{}}
 	// A gate as any other, but for the clock: how busy this machine is must not decide.
 	// Pins are off, since it is about the rules and not about which tools these are.
 	if e.gate, err = policy.NewGate(policy.Options{Timeout: time.Minute, Pins: policy.PinsOff}); err != nil {
@@ -141,6 +141,8 @@ type explorer struct {
 	byPlace map[regoeval.Rule]*RuleCalls
 	callees []*callee
 	out     Generated
+	// variations is how many calls around one are tried.
+	variations int
 }
 
 // tracing is the ruleset with an eye on its rules.
@@ -228,11 +230,15 @@ func (e *explorer) call(c *callee, arguments []byte) {
 // search goes on from the calls that came nearest to the rules which none has met, and
 // looks around each refused call for one that isn't.
 func (e *explorer) search() {
+	stuck := map[*RuleCalls]bool{} // nothing around the nearest call comes nearer
 	for range searchRounds {
 		for _, r := range e.inOrder() {
-			if r.Hits == 0 && r.closest != nil {
-				e.vary(r.target, r.closest.Arguments, func() bool { return r.Hits > 0 })
+			if r.Hits > 0 || r.closest == nil || stuck[r] {
+				continue
 			}
+			before := r.best
+			e.vary(r.target, r.closest.Arguments, func() bool { return r.Hits > 0 })
+			stuck[r] = r.best == before
 		}
 	}
 	for _, r := range e.inOrder() {
@@ -244,7 +250,7 @@ func (e *explorer) search() {
 }
 
 func (e *explorer) vary(c *callee, base []byte, enough func() bool) {
-	cases, err := generate.Variations(c.spec.InputSchema, base, maxVariations, generate.Options{Hints: c.hints})
+	cases, err := generate.Variations(c.spec.InputSchema, base, e.variations, generate.Options{Hints: c.hints})
 	if err != nil {
 		return // the schema was read before, and base is an object of ours
 	}
