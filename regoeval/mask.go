@@ -4,13 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/regogate/regogate/policy/decisionlog"
 )
 
-var _ decisionlog.Masker = (*Ruleset)(nil)
+var (
+	_ decisionlog.Masker    = (*Ruleset)(nil)
+	_ decisionlog.Revisions = (*Ruleset)(nil)
+)
+
+// BundleRevisions implements decisionlog.Revisions: the revision of each bundle by its name.
+func (r *Ruleset) BundleRevisions() map[string]string { return maps.Clone(r.revisions) }
 
 // maskRef is the rule that says what to leave out of decision records, as in OPA.
 var maskRef = ast.Ref{ast.DefaultRootDocument, ast.StringTerm("system"), ast.StringTerm("log"), ast.StringTerm("mask")}

@@ -86,6 +86,8 @@ func TestMask(t *testing.T) {
 			}
 			var e decisionlog.Event
 			require.NoError(t, json.Unmarshal([]byte(text), &e))
+			require.Len(t, e.Bundles, 1)
+			require.Contains(t, e.Bundles, "b", "each bundle by its name")
 			require.ElementsMatch(t, tt.erased, e.Erased)
 			require.ElementsMatch(t, tt.masked, e.Masked)
 			for _, s := range tt.gone {

@@ -33,12 +33,13 @@ const (
 // A Ruleset is one revision of policy and data, immutable and safe for concurrent
 // use. It implements policy.Ruleset.
 type Ruleset struct {
-	revision string
-	compiler *ast.Compiler
-	store    storage.Store
-	txn      storage.Transaction // one read transaction for good: nothing is ever written
-	values   cache.InterQueryValueCache
-	builtins map[string]*topdown.Builtin // read only
+	revision  string
+	revisions map[string]string
+	compiler  *ast.Compiler
+	store     storage.Store
+	txn       storage.Transaction // one read transaction for good: nothing is ever written
+	values    cache.InterQueryValueCache
+	builtins  map[string]*topdown.Builtin // read only
 	// eager says that some rule uses `with`. OPA puts the replacement into a lazily
 	// converted input document itself, where every other rule would read it as well.
 	eager bool
@@ -79,7 +80,7 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 	if err := fs.err(); err != nil {
 		return nil, err
 	}
-	r := &Ruleset{revision: g.revision, steps: o.Steps, builtins: boundedBuiltins(), packages: map[string]*entry{}}
+	r := &Ruleset{revision: g.revision, revisions: g.revisions, steps: o.Steps, builtins: boundedBuiltins(), packages: map[string]*entry{}}
 	r.values = cache.NewInterQueryValueCache(ctx, &cache.Config{InterQueryBuiltinValueCache: cache.InterQueryBuiltinValueCacheConfig{MaxNumEntries: &o.CachedPatterns}})
 	r.store = inmem.NewFromObjectWithOpts(g.data, inmem.OptReturnASTValuesOnRead(true), inmem.OptRoundTripOnWrite(false))
 	if r.txn, err = r.store.NewTransaction(ctx); err != nil {
