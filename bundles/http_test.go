@@ -310,7 +310,9 @@ func TestSecretsAreNotTold(t *testing.T) {
 		h    http.HandlerFunc
 		want string
 	}{
-		{func(w http.ResponseWriter, r *http.Request) { http.Error(w, r.Header.Get("Authorization"), http.StatusUnauthorized) }, "401"},
+		{func(w http.ResponseWriter, r *http.Request) {
+			http.Error(w, r.Header.Get("Authorization"), http.StatusUnauthorized)
+		}, "401"},
 		{func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://other.invalid/?sig=hunter2-redirect", http.StatusFound)
 		}, "another host"},
