@@ -20,6 +20,7 @@
 //
 // A directory that is changed file by file can be seen between two of the changes: publish
 // a new one and swap a link, or an archive. A server that answers 304 is believed: one
-// that gives two contents the same ETag is found out with the next change only. Credentials
+// that gives two contents the same ETag is found out with the next change only, except
+// within the second in which it says that the first was made. Credentials
 // for a token endpoint go where OPA's own client follows the endpoint's redirects.
 package bundles

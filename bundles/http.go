@@ -119,8 +119,22 @@ func (s *httpSource) read(ctx context.Context, resp *http.Response) (*payload, e
 		return nil, err
 	}
 	p := c.payload(raw)
-	p.etag = resp.Header.Get("ETag")
+	if !mayChangeUnseen(resp) {
+		p.etag = resp.Header.Get("ETag")
+	}
 	return p, nil
+}
+
+// mayChangeUnseen reports whether the content may become another under the same ETag:
+// servers that make it of time and size (nginx) give two files of one size within one
+// second the same. While that second isn't over, the bundle is asked for as a whole.
+func mayChangeUnseen(resp *http.Response) bool {
+	modified, err := http.ParseTime(resp.Header.Get("Last-Modified"))
+	if err != nil {
+		return false // the ETag is made of something else
+	}
+	now, err := http.ParseTime(resp.Header.Get("Date"))
+	return err == nil && now.Sub(modified) < 2*time.Second
 }
 
 // label is the URL as findings name it, a path below which the bundle's files lie.

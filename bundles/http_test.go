@@ -65,6 +65,29 @@ func TestServerIsAskedWithItsETag(t *testing.T) {
 	require.Eventually(t, func() bool { return w.Status().Bundles[0].Error == "" }, 20*time.Second, 5*time.Millisecond)
 }
 
+// An ETag that is made of time and size is the same for two bundles of one second.
+func TestTwoBundlesWithOneETag(t *testing.T) {
+	server := serveBundles(t)
+	of := func(archive []byte, modified time.Time) {
+		server.with(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("If-None-Match") == `"time-size"` {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			w.Header().Set("ETag", `"time-size"`)
+			w.Header().Set("Last-Modified", modified.UTC().Format(http.TimeFormat))
+			_, _ = w.Write(archive)
+		})
+	}
+	now := time.Now()
+	of(pack(t, revision("r1", 3)), now)
+	w := watch(t, bundles.WatchOptions{Options: bundles.Options{Bundles: []string{server.bundle()}, Poll: quickPoll()}})
+	of(pack(t, revision("r2", 3)), now)
+	w.until(t, "r2")
+	require.Eventually(t, func() bool { return w.Status().Bundles[0].ETag == `"time-size"` }, 20*time.Second, 20*time.Millisecond)
+	require.Equal(t, int64(2), w.Status().Activations)
+}
+
 func TestRedirectsWithinTheHostAreFollowed(t *testing.T) {
 	server := serveBundles(t)
 	archive := pack(t, revision("r1", 3))

@@ -241,6 +241,9 @@ func (w *Watcher) take(s *slot, p *payload, err error) error {
 	s.failure, s.status.Failures = nil, 0
 	if p != nil {
 		s.etag = p.etag
+		if s.active != nil && p.digest == s.active.digest {
+			s.active.etag = p.etag
+		}
 	}
 	if p == nil || p.digest == s.seen {
 		w.confirm(s)
@@ -248,7 +251,6 @@ func (w *Watcher) take(s *slot, p *payload, err error) error {
 	}
 	s.seen = p.digest
 	if s.active != nil && p.digest == s.active.digest { // it has gone back to what is in force
-		s.active.etag = p.etag
 		s.latest, s.refusal = s.active, nil
 		w.confirm(s)
 		return nil
@@ -260,6 +262,9 @@ func (w *Watcher) take(s *slot, p *payload, err error) error {
 		s.latest = s.active
 		w.refuse(s, p, err)
 		return err
+	}
+	if w.store == nil || !s.kept {
+		p.raw, p.files = nil, nil // only keeping it on disk needs them
 	}
 	s.latest, s.refusal = p, nil
 	return nil
