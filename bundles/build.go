@@ -35,7 +35,7 @@ func (o Options) prepare() (builder, []place, error) {
 // asked for, runs the bundles' own tests.
 func (b builder) build(ctx context.Context, all []*payload) (*regoeval.Ruleset, error) {
 	src, names := b.source(all)
-	rs, err := regoeval.New(ctx, src, regoeval.Options{Steps: b.o.Steps})
+	rs, err := regoeval.New(ctx, src, regoeval.Options{Steps: b.o.Steps, Engine: b.o.Engine, Sample: b.o.Sample})
 	if err == nil && b.o.SelfTest {
 		err = selfTest(ctx, src)
 	}

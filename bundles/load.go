@@ -37,6 +37,9 @@ type Options struct {
 	Timeout time.Duration
 	// Poll says how often a [Watcher] asks servers.
 	Poll Poll
+	// Engine evaluates the rules, and Sample says how often two do: see regoeval.Options.
+	Engine regoeval.Engine
+	Sample int
 }
 
 // Load reads the bundles once and builds their ruleset. Errors that concern the content
@@ -56,7 +59,7 @@ func LoadTrial(ctx context.Context, o Options) (*regoeval.Ruleset, *regoeval.Tri
 		return nil, nil, err
 	}
 	src, names := b.source(all)
-	rs, trial, err := regoeval.NewTrial(ctx, src, regoeval.Options{Steps: o.Steps})
+	rs, trial, err := regoeval.NewTrial(ctx, src, regoeval.Options{Steps: o.Steps, Engine: o.Engine, Sample: o.Sample})
 	if err != nil {
 		return nil, nil, fmt.Errorf("bundle %s: %w", list(names), err)
 	}

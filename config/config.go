@@ -11,6 +11,8 @@ type Config struct {
 	Bundle       []string    `mapstructure:"bundle"`   // directories, .tar.gz files or "starter"
 	SettingsFile string      `mapstructure:"settings"` // "" for none
 	Mode         string      `mapstructure:"mode"`     // enforce, shadow
+	Engine       string      `mapstructure:"engine"`   // topdown, compiled, both
+	EngineSample int         `mapstructure:"engine_sample"`
 	Bundles      BundleSetup `mapstructure:"bundles"`
 	Services     []Service   `mapstructure:"services"`
 	Shadow       Shadow      `mapstructure:"shadow"`

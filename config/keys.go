@@ -55,6 +55,10 @@ func sourceKeys() []Key {
 		{Name: "mode", Type: Choice, Values: []string{"enforce", "shadow"}, Default: "enforce",
 			Effect: "What happens to a call that the rules refuse",
 			Off:    "shadow forwards, and records, what would have been schema_violation, unmapped, denied or undecided"},
+		{Name: "engine", Type: Choice, Values: []string{"topdown", "compiled", "both"}, Default: "topdown",
+			Effect: "What evaluates the rules: OPA's evaluator; its plan compiled to Go closures, where both say the same while loading; or both, and a call on which they differ is undecided"},
+		{Name: "engine_sample", Type: Count, Default: int64(1), Max: 1_000_000,
+			Effect: "With both: of how many calls one is evaluated by both; the compiled engine decides the others"},
 		{Name: "server.name", Type: Text, Effect: "What the gate calls the server: input.tool.server, and server in rules.map"},
 	}
 }

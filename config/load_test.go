@@ -20,7 +20,8 @@ func write(t testing.TB, name, content string) string {
 
 func TestLoadDefaults(t *testing.T) {
 	want := Config{
-		Mode:    "enforce",
+		Mode:   "enforce",
+		Engine: "topdown", EngineSample: 1,
 		Bundles: BundleSetup{UnsignedSettings: "refuse", Poll: Poll{Interval: time.Second, Backoff: 30 * time.Second, Timeout: 30 * time.Second}},
 		Tools:   Tools{Unmapped: "refuse", OwnPackage: "optional", Pins: "enforce"},
 		Schema:  Schema{Enforce: On, Formats: "assert", Undeclared: "follow", OptionalNull: "refuse", Defaults: "view", SecondOpinion: "none"},
@@ -113,6 +114,8 @@ methods:
   - {name: resources/read, action: refuse}
   - {name: x/Y.z, action: pass}
 hold: {calls: 1, bytes: 2, timeout: 3s}
+engine: both
+engine_sample: 7
 decision_log:
   file: decisions.jsonl
   stderr: true
@@ -147,8 +150,9 @@ func TestLoadEveryKey(t *testing.T) {
 		Bundle:       []string{filepath.Join(dir, "policy"), "/etc/regogate/more.tar.gz", "https://example.com/p.tar.gz", "starter"},
 		SettingsFile: filepath.Join(dir, "settings.json"),
 		Mode:         "shadow",
-		Server:       Server{Name: "Files.Main"},
-		Shadow:       Shadow{Until: "2026-12-01T18:00:00Z"},
+		Engine:       "both", EngineSample: 7,
+		Server: Server{Name: "Files.Main"},
+		Shadow: Shadow{Until: "2026-12-01T18:00:00Z"},
 		Bundles: BundleSetup{
 			Keys:             []SigningKey{{ID: "k1", File: filepath.Join(dir, "k1.pem")}, {ID: "K.2", Env: "K2", Algorithm: "HS256", Scope: "gates"}},
 			UnsignedSettings: "allow", SelfTest: true, State: filepath.Join(dir, "state"), MaxAge: time.Hour,

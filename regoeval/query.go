@@ -10,7 +10,10 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/regogate/regogate/policy"
+	"github.com/regogate/regogate/regoeval/internal/closures"
 )
+
+var errNoResult = errors.New("the query has 0 results, not one")
 
 // bind returns `v = data.PACKAGE.name`: one expression that is undefined when the
 // set is. Nothing in it needs compiling: the path is constant.
@@ -27,11 +30,13 @@ type query struct {
 	body  ast.Body
 	vars  []ast.Var
 	paths []string
+	// programs are the same sets, compiled; nil where topdown decides.
+	programs []*closures.Program
 }
 
 var _ policy.Validator = (*query)(nil)
 
-func (r *Ruleset) query(name string, entries []*entry, expr func(*entry) *ast.Expr) *query {
+func (r *Ruleset) query(name string, entries []*entry, compiled bool, expr func(*entry) *ast.Expr) *query {
 	q := &query{rules: r, name: name}
 	for _, e := range entries {
 		x := expr(e)
@@ -43,6 +48,9 @@ func (r *Ruleset) query(name string, entries []*entry, expr func(*entry) *ast.Ex
 		q.body = append(q.body, x)
 		q.vars = append(q.vars, x.Operand(0).Value.(ast.Var))
 		q.paths = append(q.paths, e.info.Path)
+		if compiled {
+			q.programs = append(q.programs, e.programs[name])
+		}
 	}
 	return q
 }
@@ -52,6 +60,20 @@ func (q *query) Validate(ctx context.Context, in policy.Input) ([]policy.Refusal
 	if err := ctx.Err(); err != nil { // OPA would usually answer all the same
 		return nil, err
 	}
+	switch {
+	case q.programs == nil:
+		return q.topdown(ctx, in)
+	case q.rules.engine == Both && q.rules.sampled():
+		return q.both(ctx, in)
+	}
+	if rs, ok := q.compiled(ctx, in); ok {
+		return rs, nil
+	}
+	return q.topdown(ctx, in)
+}
+
+// topdown evaluates the sets with OPA's own evaluator.
+func (q *query) topdown(ctx context.Context, in policy.Input) ([]policy.Refusal, error) {
 	doc := in.Document()
 	if err := checkNumbers(doc); err != nil {
 		return nil, err
@@ -135,13 +157,15 @@ func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term, 
 	})
 	switch {
 	case b.exhausted():
-		return nil, fmt.Errorf("the evaluation took more than %d steps", r.steps)
+		return nil, limitError{fmt.Errorf("the evaluation took more than %d steps", r.steps)}
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("the evaluation was stopped: %w", ctx.Err())
+		return nil, limitError{fmt.Errorf("the evaluation was stopped: %w", ctx.Err())}
 	case err != nil:
 		return nil, describe(err)
 	case len(failures) > 0:
 		return nil, builtinFailure(failures)
+	case count == 0:
+		return nil, errNoResult
 	case count != 1:
 		return nil, fmt.Errorf("the query has %d results, not one", count)
 	}

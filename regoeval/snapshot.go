@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage"
@@ -23,6 +24,13 @@ type Options struct {
 	// CachedPatterns is how many compiled regular expressions and globs are kept. 0
 	// means 10,000. Patterns from arguments would otherwise let the cache grow.
 	CachedPatterns int
+	// Engine evaluates the rules. "" means [Topdown]. A package that the compiled engine
+	// doesn't support, or about which the engines differ while loading, is topdown's all
+	// the same: its policy.Package says why.
+	Engine Engine
+	// Sample is of how many calls [Both] asks both engines about one; the compiled one
+	// decides the others. 0 means every call.
+	Sample int
 }
 
 const (
@@ -44,6 +52,12 @@ type Ruleset struct {
 	// converted input document itself, where every other rule would read it as well.
 	eager bool
 	steps int64
+
+	engine      Engine
+	sample      int
+	asked       atomic.Int64 // calls, of which every sample-th is asked about twice
+	differences atomic.Int64
+	documents   sync.Pool // of *inputDocument
 
 	packages map[string]*entry // by path as text
 	common   []*entry
@@ -75,12 +89,15 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 	if o.CachedPatterns <= 0 {
 		o.CachedPatterns = defaultCachedPatterns
 	}
+	if err := o.checkEngine(); err != nil {
+		return nil, err
+	}
 	var fs findings
 	g := gather(s, &fs)
 	if err := fs.err(); err != nil {
 		return nil, err
 	}
-	r := &Ruleset{revision: g.revision, revisions: g.revisions, steps: o.Steps, builtins: boundedBuiltins(), packages: map[string]*entry{}}
+	r := &Ruleset{revision: g.revision, revisions: g.revisions, steps: o.Steps, engine: o.Engine, sample: o.Sample, builtins: boundedBuiltins(), packages: map[string]*entry{}}
 	r.values = cache.NewInterQueryValueCache(ctx, &cache.Config{InterQueryBuiltinValueCache: cache.InterQueryBuiltinValueCacheConfig{MaxNumEntries: &o.CachedPatterns}})
 	r.store = inmem.NewFromObjectWithOpts(g.data, inmem.OptReturnASTValuesOnRead(true), inmem.OptRoundTripOnWrite(false))
 	if r.txn, err = r.store.NewTransaction(ctx); err != nil {
@@ -102,7 +119,13 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 	for _, c := range g.metadata.SettingsChecks {
 		r.checkSettings(ctx, c, g.data, &fs)
 	}
-	return r, fs.err()
+	if err := fs.err(); err != nil {
+		return nil, err
+	}
+	if err := l.compilePrograms(); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // compile compiles the modules. Every `not` is returned as the author wrote it.
@@ -137,22 +160,27 @@ func (r *Ruleset) Cover(t *policy.Tool) policy.Coverage {
 	if c, ok := r.covers.Load(key); ok {
 		return c.(policy.Coverage)
 	}
-	c := r.cover(key)
+	c := r.cover(key, t)
 	r.covers.Store(key, c)
 	return c
 }
 
-func (r *Ruleset) cover(key coverKey) policy.Coverage {
+func (r *Ruleset) cover(key coverKey, t *policy.Tool) policy.Coverage {
 	c := policy.Coverage{Pin: r.pins.of(key)}
 	entries := r.entriesOf(key)
 	c.Own = slices.ContainsFunc(entries, func(e *entry) bool { return !slices.Contains(r.common, e) })
+	compiled, why := r.compiledFor(t, entries)
 	for _, e := range entries {
-		c.Packages = append(c.Packages, e.info)
+		info := e.info
+		if why != "" {
+			info.Engine, info.Note = string(Topdown), why
+		}
+		c.Packages = append(c.Packages, info)
 	}
 	if len(entries) > 0 {
-		c.Deny = r.query("deny", entries, func(e *entry) *ast.Expr { return e.deny })
+		c.Deny = r.query("deny", entries, compiled, func(e *entry) *ast.Expr { return e.deny })
 		if slices.ContainsFunc(entries, func(e *entry) bool { return e.warn != nil }) {
-			c.Warn = r.query("warn", entries, func(e *entry) *ast.Expr { return e.warn })
+			c.Warn = r.query("warn", entries, compiled, func(e *entry) *ast.Expr { return e.warn })
 		}
 	}
 	return c
@@ -176,6 +204,24 @@ func (r *Ruleset) entriesOf(key coverKey) []*entry {
 		}
 	}
 	return entries
+}
+
+// compiledFor reports whether compiled programs decide about a tool: those of all
+// packages or none. why is the reason where the tool, and not a package, is one.
+func (r *Ruleset) compiledFor(t *policy.Tool, entries []*entry) (compiled bool, why string) {
+	for _, e := range entries {
+		if e.programs == nil && r.engine == Topdown {
+			return false, ""
+		}
+		if e.programs == nil {
+			return false, "package " + e.info.Path + ", which is asked together with it, is topdown's: " + e.info.Note
+		}
+	}
+	if len(entries) == 0 {
+		return false, ""
+	}
+	why = r.checkCalls(t, entries)
+	return why == "", why
 }
 
 // Packages lists the packages that decide something, common ones first.

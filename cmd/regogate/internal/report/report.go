@@ -100,6 +100,7 @@ func (r *Report) policy(s *setup.Setup) {
 	}
 	r.log.Info("policy in force", "revision", s.Rules.Revision(), "bundle", bundle,
 		"packages", len(packages), "deny_rules", deny, "warn_rules", warn, "pinned_tools", s.Rules.Pins())
+	r.engines(packages)
 	r.unkept(s)
 }
 

@@ -156,6 +156,8 @@ func bundleOptions(c config.Config) bundles.Options {
 		Common:       c.Rules.Common,
 		MaxBytes:     c.Limits.BundleBytes,
 		Steps:        int64(c.Limits.EvaluationSteps),
+		Engine:       regoeval.Engine(c.Engine),
+		Sample:       c.EngineSample,
 	}
 	trust(c, &o)
 	for _, m := range c.Rules.Map {
