@@ -33,6 +33,7 @@ func (t *told) again(text string) bool {
 // say writes a line to the log, during a start only if that succeeds: otherwise its
 // error says it.
 func (w *Watcher) say(level slog.Level, what string, attrs ...any) {
+	w.publish() // the status is never behind the log
 	say := func() { w.log.Log(context.Background(), level, what, attrs...) }
 	if w.held != nil {
 		*w.held = append(*w.held, say)
