@@ -48,7 +48,7 @@ const defaultEngine = Topdown
 
 // compilePrograms compiles what can be compiled, and says of every package which engine
 // it has got and why.
-func (l loader) compilePrograms() error {
+func (l loader) compilePrograms(s Source) error {
 	entries := make([]*entry, 0, len(l.packages))
 	for _, k := range slices.Sorted(maps.Keys(l.packages)) {
 		e := l.packages[k]
@@ -70,7 +70,7 @@ func (l loader) compilePrograms() error {
 	if err := l.plan(entries, data); err != nil {
 		return err
 	}
-	return l.checkPrograms(entries, data)
+	return l.checkPrograms(s, entries, data)
 }
 
 // plan plans and compiles packages together: a plan looks at every module, so that one

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -47,12 +49,12 @@ func (s sample) Whole() map[string]any {
 	return m
 }
 
-func (l loader) checkPrograms(entries []*entry, data *closures.Data) error {
+func (l loader) checkPrograms(s Source, entries []*entry, data *closures.Data) error {
 	for _, e := range entries {
 		ctx, cancel := context.WithTimeout(l.ctx, packageCheck)
 		for name, p := range e.programs {
-			for _, s := range p.Samples(checkedSamples, 1) {
-				if l.differ(ctx, e.rule(name), p, s) {
+			for _, x := range p.Samples(checkedSamples, 1) {
+				if l.differ(ctx, e.rule(name), p, x) {
 					e.useTopdown(fmt.Sprintf("the engines differ about %s for an input made of the constants of the rules", name))
 					break
 				}
@@ -60,32 +62,25 @@ func (l loader) checkPrograms(entries []*entry, data *closures.Data) error {
 		}
 		cancel()
 	}
-	if err := l.checkTests(entries, data); err != nil {
+	if err := l.checkTests(s, entries, data); err != nil {
 		return err
 	}
 	return l.ctx.Err()
 }
 
-// checkTests runs the bundle's own tests with both engines.
-func (l loader) checkTests(entries []*entry, data *closures.Data) error {
+// checkTests runs the bundles' own tests with both engines. Test packages are no part of
+// the ruleset, so that they are compiled beside it, with all rules.
+func (l loader) checkTests(s Source, entries []*entry, data *closures.Data) error {
+	tests := l.withTests(s)
+	if tests == nil {
+		return l.ctx.Err()
+	}
 	var body ast.Body
-	var refs []ast.Ref
-	seen := map[string]bool{}
-	for _, m := range l.compiler.Modules {
-		for _, r := range m.Rules {
-			ref := r.Ref()
-			if !isTestRule(r) || seen[ref.String()] || !ref.IsGround() || len(refs) >= checkedTests {
-				continue
-			}
-			seen[ref.String()] = true
-			refs = append(refs, ref)
-			body.Append(ast.Equality.Expr(ast.VarTerm(fmt.Sprintf("test%d@", len(refs))), ast.NewTerm(ref)))
-		}
+	refs := testRefs(tests.compiler)
+	for i, ref := range refs {
+		body.Append(ast.Equality.Expr(ast.VarTerm(fmt.Sprintf("test%d@", i)), ast.NewTerm(ref)))
 	}
-	if len(refs) == 0 {
-		return nil
-	}
-	plan, err := closures.NewPlan(l.ctx, l.compiler, body, l.builtins)
+	plan, err := closures.NewPlan(l.ctx, tests.compiler, body, tests.builtins)
 	if err != nil {
 		return l.ctx.Err() // tests that can't be planned show nothing
 	}
@@ -93,7 +88,7 @@ func (l loader) checkTests(entries []*entry, data *closures.Data) error {
 	defer cancel()
 	for _, ref := range refs {
 		p, err := plan.Compile(ref, data)
-		if err != nil || !l.differ(ctx, ref, p, sample{}) {
+		if err != nil || !tests.differ(ctx, ref, p, sample{}) {
 			continue
 		}
 		for _, e := range entries {
@@ -103,6 +98,47 @@ func (l loader) checkTests(entries []*entry, data *closures.Data) error {
 		}
 	}
 	return nil
+}
+
+// withTests returns a ruleset of the rules and the bundles' tests, for evaluations only;
+// nil where there are no tests, or none that compile.
+func (l loader) withTests(s Source) *Ruleset {
+	var fs findings
+	modules := maps.Clone(gather(s, &fs).modules)
+	rules := len(modules)
+	for _, b := range s.Bundles {
+		for i, m := range b.Bundle.Modules {
+			if m.Parsed != nil && isTestPackage(m.Parsed.Package.Path) {
+				modules[fmt.Sprintf("%s/tests/%d/%s", b.Name, i, m.Path)] = m.Parsed
+			}
+		}
+	}
+	if len(modules) == rules || len(fs) > 0 {
+		return nil
+	}
+	caps := ast.CapabilitiesForThisVersion()
+	caps.AllowNet = []string{}
+	c := ast.NewCompiler().WithCapabilities(caps).WithDefaultRegoVersion(ast.RegoV1)
+	if c.Compile(modules); c.Failed() || len(testRefs(c)) == 0 {
+		return nil
+	}
+	return &Ruleset{compiler: c, store: l.store, txn: l.txn, values: l.values, builtins: l.builtins, eager: true, steps: l.steps}
+}
+
+// testRefs are the paths of test rules, the first so many.
+func testRefs(c *ast.Compiler) []ast.Ref {
+	var refs []ast.Ref
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(c.Modules)) {
+		for _, r := range c.Modules[name].Rules {
+			ref := r.Ref()
+			if isTestPackage(r.Module.Package.Path) && isTestRule(r) && ref.IsGround() && !seen[ref.String()] && len(refs) < checkedTests {
+				seen[ref.String()] = true
+				refs = append(refs, ref)
+			}
+		}
+	}
+	return refs
 }
 
 // differ reports whether the engines differ about one rule. Where the compiled one

@@ -122,7 +122,7 @@ func New(ctx context.Context, s Source, o Options) (_ *Ruleset, err error) {
 	if err := fs.err(); err != nil {
 		return nil, err
 	}
-	if err := l.compilePrograms(); err != nil {
+	if err := l.compilePrograms(s); err != nil {
 		return nil, err
 	}
 	return r, nil
