@@ -37,9 +37,12 @@ func (q *query) compiled(ctx context.Context, in policy.Input) ([]policy.Refusal
 		doc.Input = policy.Input{}
 		q.rules.documents.Put(doc)
 	}()
-	var out []policy.Refusal
+	var sets [][]policy.Refusal // only where there is something to say
 	left := q.rules.steps
-	for _, p := range q.programs {
+	for i, p := range q.programs {
+		if p == nil {
+			continue
+		}
 		r := p.Eval(ctx, doc, closures.Options{Steps: left, FirstError: true, Values: q.rules.values})
 		left -= r.Steps
 		if !r.Clean() || r.Value == nil || left <= 0 {
@@ -52,13 +55,27 @@ func (q *query) compiled(ctx context.Context, in policy.Input) ([]policy.Refusal
 		if err != nil {
 			return nil, false
 		}
-		for _, r := range rs { // two packages may say the same
-			if !slices.Contains(out, r) {
-				out = append(out, r)
+		if sets == nil {
+			sets = make([][]policy.Refusal, len(q.programs))
+		}
+		sets[i] = rs
+	}
+	if len(q.rest) > 0 {
+		others, err := q.sets(ctx, in, q.rest)
+		if err != nil {
+			return nil, false
+		}
+		for i, rs := range sets {
+			if rs != nil {
+				others[i] = rs
 			}
 		}
+		sets = others
 	}
-	return out, ctx.Err() == nil
+	if sets == nil {
+		return nil, ctx.Err() == nil
+	}
+	return merge(sets), ctx.Err() == nil
 }
 
 // errDifference is what makes a call undecided on which two engines differ.

@@ -51,6 +51,24 @@ func TestEngineOfAPackage(t *testing.T) {
 	require.Empty(t, mustLoad(t, benchFiles(t)).Packages()[0].Note)
 }
 
+// Packages that are asked together keep the engine that each has, and their order.
+func TestEnginesTogether(t *testing.T) {
+	files := map[string]string{
+		".manifest": `{"metadata":{"regogate":{"common":[{"package":"all.first"},{"package":"all.second"}]}}}`,
+		"a.rego":    "package all.first\nimport rego.v2\ndeny contains \"first\" if { some x in {\"b\", input.arguments.x}; x == \"bad\" }",
+		"b.rego":    "package all.second\nimport rego.v2\ndeny contains \"second\" if input.arguments.x == \"bad\"\ndeny contains \"both\" if input.arguments.x == \"bad\"",
+		"c.rego":    "package tools.x\nimport rego.v2\ndeny contains \"own\" if { some x in {\"b\", input.arguments.x}; x == \"bad\" }\ndeny contains \"both\" if input.arguments.x == \"bad\"",
+	}
+	for _, call := range []string{`{"x":"bad"}`, `{"x":"good"}`, `{}`} {
+		want := decide(t, withEngine(t, files, regoeval.Topdown), "x", call)
+		for _, e := range []regoeval.Engine{regoeval.Compiled, regoeval.Both} {
+			got := decide(t, withEngine(t, files, e), "x", call)
+			require.Equal(t, want.Refusals, got.Refusals, "%s %s", e, call)
+			require.NoError(t, got.Err)
+		}
+	}
+}
+
 // mutated changes a JSON object at random.
 func mutated(r *rand.Rand, v any) any {
 	others := []any{nil, true, "", "a", "/reports/../x", ".hidden", "10.1.2.3", "2026-13-01T00:00:00Z", "PUBLIC", json.Number("0"), json.Number("1e3"), json.Number("-7.5"), []any{}, map[string]any{}, []any{"x@y.z", json.Number("1")}}

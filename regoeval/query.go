@@ -30,8 +30,10 @@ type query struct {
 	body  ast.Body
 	vars  []ast.Var
 	paths []string
-	// programs are the same sets, compiled; nil where topdown decides.
+	// programs are the same sets, compiled: nil where a package is topdown's, and no
+	// programs at all where all are.
 	programs []*closures.Program
+	rest     ast.Body // the sets of packages that are topdown's
 }
 
 var _ policy.Validator = (*query)(nil)
@@ -50,6 +52,11 @@ func (r *Ruleset) query(name string, entries []*entry, compiled bool, expr func(
 		q.paths = append(q.paths, e.info.Path)
 		if compiled {
 			q.programs = append(q.programs, e.programs[name])
+			if e.programs[name] == nil {
+				y := x.Copy()
+				y.Index = len(q.rest)
+				q.rest = append(q.rest, y)
+			}
 		}
 	}
 	return q
@@ -74,6 +81,15 @@ func (q *query) Validate(ctx context.Context, in policy.Input) ([]policy.Refusal
 
 // topdown evaluates the sets with OPA's own evaluator.
 func (q *query) topdown(ctx context.Context, in policy.Input) ([]policy.Refusal, error) {
+	sets, err := q.sets(ctx, in, q.body)
+	if err != nil {
+		return nil, err
+	}
+	return merge(sets), nil
+}
+
+// sets evaluates a body of some of the query's expressions. A set that isn't in it is nil.
+func (q *query) sets(ctx context.Context, in policy.Input, body ast.Body) ([][]policy.Refusal, error) {
 	doc := in.Document()
 	if err := checkNumbers(doc); err != nil {
 		return nil, err
@@ -82,21 +98,33 @@ func (q *query) topdown(ctx context.Context, in policy.Input) ([]policy.Refusal,
 	if err != nil {
 		return nil, err
 	}
-	results, err := q.rules.evaluate(ctx, q.body, ast.NewTerm(input))
+	results, err := q.rules.evaluate(ctx, body, ast.NewTerm(input))
 	if err != nil {
 		return nil, err
 	}
-	var out []policy.Refusal
-	seen := map[policy.Refusal]bool{} // two packages may say the same
+	out := make([][]policy.Refusal, len(q.vars))
+	asked := 0
 	for i, v := range q.vars {
+		if asked == len(body) || !body[asked].Operand(0).Value.(ast.Var).Equal(v) {
+			continue
+		}
+		asked++
 		term, ok := results[v]
 		if !ok {
 			return nil, fmt.Errorf("%s of package %s is undefined", q.name, q.paths[i])
 		}
-		rs, err := elements(term)
-		if err != nil {
+		if out[i], err = elements(term); err != nil {
 			return nil, fmt.Errorf("%s of package %s: %w", q.name, q.paths[i], err)
 		}
+	}
+	return out, nil
+}
+
+// merge puts sets one after the other. Two packages may say the same.
+func merge(sets [][]policy.Refusal) []policy.Refusal {
+	var out []policy.Refusal
+	seen := map[policy.Refusal]bool{}
+	for _, rs := range sets {
 		for _, r := range rs {
 			if !seen[r] {
 				seen[r] = true
@@ -104,7 +132,7 @@ func (q *query) topdown(ctx context.Context, in policy.Input) ([]policy.Refusal,
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // input converts the document: as far as rules look into it, or all of it at once.

@@ -206,18 +206,10 @@ func (r *Ruleset) entriesOf(key coverKey) []*entry {
 	return entries
 }
 
-// compiledFor reports whether compiled programs decide about a tool: those of all
-// packages or none. why is the reason where the tool, and not a package, is one.
+// compiledFor reports whether compiled programs decide about a tool, for those packages
+// that have them. why is the reason where the tool is one against it.
 func (r *Ruleset) compiledFor(t *policy.Tool, entries []*entry) (compiled bool, why string) {
-	for _, e := range entries {
-		if e.programs == nil && r.engine == Topdown {
-			return false, ""
-		}
-		if e.programs == nil {
-			return false, "package " + e.info.Path + ", which is asked together with it, is topdown's: " + e.info.Note
-		}
-	}
-	if len(entries) == 0 {
+	if !slices.ContainsFunc(entries, func(e *entry) bool { return e.programs != nil }) {
 		return false, ""
 	}
 	why = r.checkCalls(t, entries)
