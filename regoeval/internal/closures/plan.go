@@ -28,7 +28,7 @@ var errPlanned = errors.New("planned")
 type planKey struct{}
 
 // IsTarget implements rego.TargetPlugin.
-func (planner) IsTarget(t string) bool { return registered && t == target }
+func (planner) IsTarget(t string) bool { return t == target }
 
 // PrepareForEval implements rego.TargetPlugin.
 func (planner) PrepareForEval(ctx context.Context, p *ir.Policy, _ ...rego.PrepareOption) (rego.TargetPluginEval, error) {
@@ -66,6 +66,9 @@ func NewPlan(ctx context.Context, c *ast.Compiler, query ast.Body, more map[stri
 			err = unsupported("OPA's planner panicked: %v", x)
 		}
 	}()
+	if !registered {
+		return nil, unsupported("the target is not registered")
+	}
 	options := []func(*rego.Rego){rego.Compiler(c), rego.ParsedQuery(query), rego.Target(target)}
 	for name, b := range more {
 		options = append(options, rego.FunctionDyn(&rego.Function{Name: name, Decl: b.Decl.Decl}, nil))
