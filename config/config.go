@@ -34,6 +34,8 @@ type Config struct {
 	Identity Identity `mapstructure:"identity"`
 	Bridge   Bridge   `mapstructure:"bridge"`
 
+	Admin Admin `mapstructure:"admin"`
+
 	settings []Setting
 	origins  map[string]string
 }

@@ -31,6 +31,7 @@ func TestLoadDefaults(t *testing.T) {
 		},
 		Hold:        Hold{Calls: 64, Bytes: 16 << 20, Timeout: 10 * time.Second},
 		DecisionLog: DecisionLog{Arguments: "masked", MaxBytes: 100 << 20, Keep: 10, QueueBytes: 64 << 20, BufferBytes: 16 << 20},
+		Admin:       Admin{Access: "loopback"},
 	}
 	for name, o := range map[string]Options{
 		"no file":       {},
@@ -131,6 +132,7 @@ decision_log:
   keep: 3
   queue_bytes: 2MiB
   buffer_bytes: 3MiB
+admin: {listen: "127.0.0.1:9400", access: any}
 ` + fullServing
 
 func TestLoadEveryKey(t *testing.T) {
@@ -181,7 +183,8 @@ func TestLoadEveryKey(t *testing.T) {
 		Methods: []Method{
 			{Name: "resources/read", Action: "refuse"}, {Name: "x/Y.z", Action: "pass"},
 		},
-		Hold: Hold{Calls: 1, Bytes: 2, Timeout: 3 * time.Second},
+		Hold:  Hold{Calls: 1, Bytes: 2, Timeout: 3 * time.Second},
+		Admin: Admin{Listen: "127.0.0.1:9400", Access: "any"},
 	}, dir), got)
 }
 
