@@ -83,24 +83,15 @@ func (r *Report) Mode(s *setup.Setup, why string) {
 
 // policy says what is in force at the start.
 func (r *Report) policy(s *setup.Setup) {
-	names := make([]string, len(s.Config.Bundle))
-	for i, name := range s.Config.Bundle {
-		names[i], _, _ = strings.Cut(name, "?") // the query of a URL may be a signature
-	}
-	bundle := strings.Join(names, ", ")
+	bundle := strings.Join(bundleNames(s.Config), ", ")
 	if s.Rules == nil {
 		r.log.Error("no policy in force: every call is not_ready until a bundle is loaded", "bundle", bundle)
 		return
 	}
-	var deny, warn int
-	packages := s.Rules.Packages()
-	for _, p := range packages {
-		deny += p.Deny
-		warn += p.Warn
-	}
-	r.log.Info("policy in force", "revision", s.Rules.Revision(), "bundle", bundle,
-		"packages", len(packages), "deny_rules", deny, "warn_rules", warn, "pinned_tools", s.Rules.Pins())
-	r.engines(packages)
+	p := policyStatus(s.Rules)
+	r.log.Info("policy in force", "revision", p.Revision, "bundle", bundle,
+		"packages", p.Packages, "deny_rules", p.DenyRules, "warn_rules", p.WarnRules, "pinned_tools", p.PinnedTools)
+	r.engines(s.Rules.Packages())
 	r.unkept(s)
 }
 
@@ -165,23 +156,16 @@ func whereSet(settings []config.Setting, key string) string {
 // Tool says what decides the calls of one tool, or why they are all refused.
 func (r *Report) Tool(gate *policy.Gate, t *policy.Tool) {
 	cover := gate.Cover(t)
-	var names []string
-	var deny, warn int
-	for _, p := range cover.Packages {
-		names = append(names, p.Path)
-		deny += p.Deny
-		warn += p.Warn
-	}
-	attrs := []any{"tool", short(t.Name()), "packages", strings.Join(names, ", "), "deny_rules", deny, "warn_rules", warn, "schema", t.Digest()}
-	code, why := refusesAll(gate.Options(), t, cover)
+	s := toolStatus(gate, t)
+	attrs := []any{"tool", s.Name, "packages", strings.Join(s.Packages, ", "), "deny_rules", s.DenyRules, "warn_rules", s.WarnRules, "schema", s.Schema}
 	if message, detail := cover.Pin.Differs(t); message != "" && gate.Options().Pins == policy.PinsWarn {
-		r.log.Warn("tool: not as it is pinned, and called all the same", "tool", short(t.Name()), "why", message, "detail", oneLine(detail), "tools.pins", "warn")
+		r.log.Warn("tool: not as it is pinned, and called all the same", "tool", s.Name, "why", message, "detail", oneLine(detail), "tools.pins", "warn")
 	}
-	if code == "" {
+	if s.RefusedAs == "" {
 		r.log.Info("tool", attrs...)
 		return
 	}
-	r.log.Warn("tool: every call is refused", append(attrs, "code", string(code), "why", why)...)
+	r.log.Warn("tool: every call is refused", append(attrs, "code", string(s.RefusedAs), "why", s.Why)...)
 }
 
 // refusesAll says with which code every call of t is refused, "" when none is known to be.

@@ -2,15 +2,15 @@ package report
 
 // Serving is what is to be told of a gate that serves HTTP.
 type Serving struct {
-	URL      string // of the endpoint, as clients know it
-	Address  string // that is listened on
-	Server   string // what is behind the gate: a URL or a command
-	Identity string // none, jwt, headers
-	Resource string // own, same
-	TLS      bool
-	Clients  bool     // must have certificates
-	Exposed  bool     // other machines can reach it
-	Hosts    []string // that clients may call it by; nil for loopback ones
+	URL      string   `json:"url"`      // of the endpoint, as clients know it
+	Address  string   `json:"address"`  // that is listened on
+	Server   string   `json:"server"`   // what is behind the gate: a URL or a command
+	Identity string   `json:"identity"` // none, jwt, headers
+	Resource string   `json:"resource"` // own, same
+	TLS      bool     `json:"tls"`
+	Clients  bool     `json:"client_certificates"` // must have certificates
+	Exposed  bool     `json:"exposed"`             // other machines can reach it
+	Hosts    []string `json:"hosts"`               // that clients may call it by; nil for loopback ones
 }
 
 // Serving says how a gate can be reached, and loudly what is not protected about it.

@@ -17,6 +17,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/regogate/regogate/bundles"
 	"github.com/regogate/regogate/config"
@@ -36,7 +37,13 @@ type Setup struct {
 	Bundles *bundles.Watcher
 	// Decisions is the decision log, nil when there is none; see Close.
 	Decisions *decisionlog.Log
+
+	inForce atomic.Pointer[regoeval.Ruleset]
 }
+
+// InForce returns the ruleset that decides now, nil when none does. It may be asked at
+// any time, unlike Rules.
+func (s *Setup) InForce() *regoeval.Ruleset { return s.inForce.Load() }
 
 // ErrNoBundle says that no policy was named.
 var ErrNoBundle = errors.New("no bundle: nothing says what to refuse: name one with --bundle, or with bundle in the file that --config names")
@@ -96,6 +103,7 @@ func (s *Setup) Load(ctx context.Context) error {
 		return locate(s.Config, attributeBundles(s.Config, err))
 	}
 	s.Rules = rules
+	s.inForce.Store(rules)
 	s.Gate.Use(rules)
 	return nil
 }

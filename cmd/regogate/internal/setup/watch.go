@@ -34,6 +34,7 @@ func (s *Setup) Watch(ctx context.Context, log *slog.Logger, observer bundles.Ob
 
 // use puts a ruleset in force, or takes it away.
 func (s *Setup) use(rules *regoeval.Ruleset) {
+	s.inForce.Store(rules)
 	if rules == nil {
 		s.Gate.Use(nil) // and not an interface around a nil pointer
 		return
