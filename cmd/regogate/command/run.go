@@ -34,13 +34,18 @@ gate; then the server wasn't started either.`
 
 func newRun() *cobra.Command {
 	var f gateFlags
+	var admin string
 	c := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
 		Short: "Gate a stdio MCP server",
 		Long:  aboutRun,
-		RunE:  func(c *cobra.Command, args []string) error { return runServer(c, &f, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			f.more = []flagOverride{{"admin", "admin.listen", admin}}
+			return runServer(c, &f, args)
+		},
 	}
 	f.register(c)
+	registerAdmin(c, &admin)
 	c.Flags().Lookup("format").Usage = "of the log: text or json; `auto` is text"
 	c.Flags().Lookup("tools").Usage = "tools/list result to report on before the server starts: JSON `FILE`"
 	c.Flags().SetInterspersed(false) // what follows the server's name is the server's
@@ -59,15 +64,19 @@ func runServer(c *cobra.Command, f *gateFlags, command []string) error {
 	log := report.NewAsync(c.ErrOrStderr(), json)
 	defer log.Close()
 	r := report.New(log, json)
-	s, err := setup.Prepare(cfg, r)
+	watched, err := observe(cfg, r)
 	if err != nil {
 		return err
 	}
-	return closing(c, s, gateServer(reloader{c, f, s, r}, command))
+	s, err := setup.Prepare(cfg, watched.recorder())
+	if err != nil {
+		return err
+	}
+	return closing(c, s, gateServer(reloader{c, f, s, r}, watched, command))
 }
 
 // gateServer loads the policy, reports, and runs the server behind the gate.
-func gateServer(reload reloader, command []string) error {
+func gateServer(reload reloader, watched *observation, command []string) error {
 	c, s, r := reload.c, reload.s, reload.r
 	cfg := s.Config
 	passes, err := stdioproxy.PassUndecided(methods(cfg))
@@ -75,10 +84,15 @@ func gateServer(reload reloader, command []string) error {
 		return setup.Attribute(cfg, err)
 	}
 	r.Shadow(s)
+	unlisten, err := watched.listen(s, passes)
+	if err != nil {
+		return err
+	}
+	defer unlisten()
 	stop := func() {}
 	defer func() { stop() }()
 	load := func(ctx context.Context) error {
-		end, err := s.Watch(ctx, r.Logger(), nil)
+		end, err := watched.watch(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -89,12 +103,12 @@ func gateServer(reload reloader, command []string) error {
 	if s.Certain() && cfg.Tools.File == "" {
 		// Nothing can be wrong with what is loaded, so the server may start meanwhile. It
 		// hears nothing from the client before.
-		return gateStdio(reload, command, load)
+		return gateStdio(reload, watched.tools(s.Gate), command, load)
 	}
 	if err := load(c.Context()); err != nil {
 		return err
 	}
-	return gateStdio(reload, command, nil)
+	return gateStdio(reload, watched.tools(s.Gate), command, nil)
 }
 
 // reportFile reports on the tools of the file that the configuration names.
@@ -113,7 +127,7 @@ func reportFile(s *setup.Setup, r *report.Report) error {
 }
 
 // gateStdio runs the server behind the gate until it ends.
-func gateStdio(reload reloader, command []string, ready func(context.Context) error) error {
+func gateStdio(reload reloader, onTools func([]*policy.Tool), command []string, ready func(context.Context) error) error {
 	c, s, r := reload.c, reload.s, reload.r
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -140,7 +154,7 @@ func gateStdio(reload reloader, command []string, ready func(context.Context) er
 		Methods: methods(s.Config),
 		Signals: signals,
 		Logger:  r.Logger(),
-		OnTools: reportNew(s.Gate, r),
+		OnTools: onTools,
 		Hold:    stdioproxy.Hold(s.Config.Hold),
 	})
 	switch {

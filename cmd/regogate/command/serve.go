@@ -28,13 +28,13 @@ with 0; a second one doesn't wait.`
 
 func newServe() *cobra.Command {
 	var f gateFlags
-	var listen, upstream string
+	var listen, upstream, admin string
 	c := &cobra.Command{
 		Use:   "serve [flags] --upstream URL | -- COMMAND [ARG...]",
 		Short: "Gate an MCP server over Streamable HTTP",
 		Long:  aboutServe,
 		RunE: func(c *cobra.Command, args []string) error {
-			f.more = []flagOverride{{"listen", "listen.address", listen}, {"upstream", "upstream.url", upstream}}
+			f.more = []flagOverride{{"listen", "listen.address", listen}, {"upstream", "upstream.url", upstream}, {"admin", "admin.listen", admin}}
 			return runServe(c, &f, args)
 		},
 	}
@@ -42,6 +42,7 @@ func newServe() *cobra.Command {
 	c.Flags().StringVar(&upstream, "upstream", "", "the server's endpoint: http or https `URL`")
 	c.Flags().StringVar(&listen, "listen", "", "where to listen: `HOST:PORT` (default 127.0.0.1:8080); port 0 takes a free one")
 	f.register(c)
+	registerAdmin(c, &admin)
 	c.Flags().Lookup("format").Usage = "of the log: text or json; `auto` is text"
 	c.Flags().Lookup("tools").Usage = "tools/list result to report on before anything listens: JSON `FILE`"
 	c.Flags().SetInterspersed(false) // what follows the server's name is the server's
@@ -60,16 +61,20 @@ func runServe(c *cobra.Command, f *gateFlags, command []string) error {
 	log := report.NewAsync(c.ErrOrStderr(), json)
 	defer log.Close()
 	r := report.New(log, json)
-	s, err := setup.Prepare(cfg, r)
+	watched, err := observe(cfg, r)
 	if err != nil {
 		return err
 	}
-	return closing(c, s, gateHTTP(reloader{c, f, s, r}, command))
+	s, err := setup.Prepare(cfg, watched.recorder())
+	if err != nil {
+		return err
+	}
+	return closing(c, s, gateHTTP(reloader{c, f, s, r}, watched, command))
 }
 
 // gateHTTP checks everything that can be known before, listens, reports, and serves
 // until it is told to end.
-func gateHTTP(reload reloader, command []string) error {
+func gateHTTP(reload reloader, watched *observation, command []string) error {
 	c, s, r := reload.c, reload.s, reload.r
 	passes, err := httpproxy.PassUndecided(methods(s.Config))
 	if err != nil {
@@ -77,7 +82,7 @@ func gateHTTP(reload reloader, command []string) error {
 	}
 	plan, err := serve.Prepare(serve.Options{
 		Config: s.Config, Command: command, Gate: s.Gate, Caller: s.Caller, Stderr: c.ErrOrStderr(),
-		Logger: r.Logger(), OnTools: reportNew(s.Gate, r),
+		Logger: r.Logger(), OnTools: watched.tools(s.Gate),
 	})
 	if err != nil {
 		return err
@@ -90,7 +95,13 @@ func gateHTTP(reload reloader, command []string) error {
 	}
 	defer signal.Stop(signals)
 	r.Shadow(s)
-	stop, err := s.Watch(c.Context(), r.Logger(), nil)
+	watched.live.WillServe()
+	unlisten, err := watched.listen(s, passes)
+	if err != nil {
+		return err
+	}
+	defer unlisten()
+	stop, err := watched.watch(c.Context(), s)
 	if err != nil {
 		return err
 	}
@@ -105,6 +116,7 @@ func gateHTTP(reload reloader, command []string) error {
 	}
 	defer reload.run(c.Context())()
 	r.Serving(server.Facts())
+	watched.live.Serving(server.Facts(), server.Ready)
 	if err := server.Run(c.Context(), signals); err != nil {
 		return err
 	}
