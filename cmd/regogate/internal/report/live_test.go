@@ -166,6 +166,18 @@ func TestStatusTellsNoTextOfTheConfiguration(t *testing.T) {
 	require.NotNil(t, now.Log)
 }
 
+func TestOtherEnginesAreTold(t *testing.T) {
+	others := otherEngines([]policy.Package{{Path: "tools.a", Engine: "compiled"}, {Path: "tools.b", Engine: "topdown", Note: "uses walk"}})
+	require.Equal(t, []OtherEngine{{"tools.b", "topdown", "uses walk"}}, others)
+	var out bytes.Buffer
+	_, err := Status{Policy: &PolicyStatus{Engines: others}}.WriteTo(&out)
+	require.NoError(t, err)
+	require.Contains(t, out.String(), "tools.b is evaluated by topdown: uses walk")
+	out.Reset()
+	New(&out, false).engines(others)
+	require.Contains(t, out.String(), `msg="evaluated by another engine" package=tools.b engine=topdown why="uses walk"`)
+}
+
 func TestWithoutSecrets(t *testing.T) {
 	for in, want := range map[string]string{
 		"policy": "policy", "starter": "starter", "a?b": "a?b", "https://h/p": "https://h/p", "https://u:p@h/p?q#f": "https://h/p",

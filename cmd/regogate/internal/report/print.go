@@ -55,6 +55,9 @@ func (p *printer) head(s Status) {
 	} else {
 		p.line("policy", "revision %s: %d packages, %d deny rules, %d warn rules, %d pinned tools",
 			cmp.Or(s.Policy.Revision, "?"), s.Policy.Packages, s.Policy.DenyRules, s.Policy.WarnRules, s.Policy.PinnedTools)
+		for _, e := range s.Policy.Engines {
+			p.line("engine", "%s is evaluated by %s: %s", e.Package, e.Engine, e.Why)
+		}
 	}
 	p.line("decisions", "%d allowed, %d refused, %d forwarded in shadow mode", s.Decisions.Allowed, s.Decisions.Refused, s.Decisions.Forwarded)
 	p.line("version", "%s", s.Version)

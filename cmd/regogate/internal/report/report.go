@@ -91,7 +91,7 @@ func (r *Report) policy(s *setup.Setup) {
 	p := policyStatus(s.Rules)
 	r.log.Info("policy in force", "revision", p.Revision, "bundle", bundle,
 		"packages", p.Packages, "deny_rules", p.DenyRules, "warn_rules", p.WarnRules, "pinned_tools", p.PinnedTools)
-	r.engines(s.Rules.Packages())
+	r.engines(p.Engines)
 	r.unkept(s)
 }
 

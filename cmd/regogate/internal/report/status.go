@@ -52,6 +52,15 @@ type PolicyStatus struct {
 	DenyRules   int    `json:"deny_rules"`
 	WarnRules   int    `json:"warn_rules"`
 	PinnedTools int    `json:"pinned_tools"`
+	// Engines are the packages that another engine evaluates than the one asked for.
+	Engines []OtherEngine `json:"other_engines,omitempty"`
+}
+
+// An OtherEngine says what evaluates a package, and why.
+type OtherEngine struct {
+	Package string `json:"package"`
+	Engine  string `json:"engine"`
+	Why     string `json:"why"`
 }
 
 // Counts are decisions since the start.
@@ -103,6 +112,7 @@ func policyStatus(rules *regoeval.Ruleset) PolicyStatus {
 		s.DenyRules += p.Deny
 		s.WarnRules += p.Warn
 	}
+	s.Engines = otherEngines(packages)
 	return s
 }
 
