@@ -95,8 +95,11 @@ func (l *Live) Ready() error {
 	if of == nil || of.Gate.Revision() == "" {
 		return errNothingInForce
 	}
-	if ready != nil {
-		return ready()
+	if ready == nil {
+		return nil
+	}
+	if err := ready(); err != nil { // of keys that can't be fetched, say, by their URL
+		return errors.New(scrub(oneLine(err)))
 	}
 	return nil
 }

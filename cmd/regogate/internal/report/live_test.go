@@ -108,13 +108,14 @@ func TestLiveServing(t *testing.T) {
 	l.Follow(s, nil)
 	l.WillServe()
 	require.NoError(t, s.Load(t.Context()))
-	require.ErrorIs(t, l.Ready(), errNotServing)
-	draining := errors.New("draining")
+	require.EqualError(t, l.Ready(), errNotServing.Error())
+	draining := errors.New("keys at https://me:hunter2@keys.test/jwks?key=hunter2: no\nanswer")
 	var now error
 	l.Serving(Serving{Server: "https://me:hunter2@up.test/mcp?key=hunter2#hunter2"}, func() error { return now })
 	require.NoError(t, l.Ready())
 	now = draining
-	require.ErrorIs(t, l.Ready(), draining)
+	require.EqualError(t, l.Ready(), "keys at https://keys.test/jwks: no answer")
+	require.Equal(t, []string{"not ready: keys at https://keys.test/jwks: no answer"}, l.Status().Problems)
 	require.Equal(t, "https://up.test/mcp", l.Status().Serving.Server)
 }
 

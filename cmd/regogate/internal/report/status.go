@@ -2,6 +2,7 @@ package report
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -188,4 +189,14 @@ func withoutSecrets(name string) string {
 	}
 	u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
 	return u.String()
+}
+
+var urls = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"]+`)
+
+// scrub returns a message in which no URL has what may be a credential.
+func scrub(message string) string {
+	return urls.ReplaceAllStringFunc(message, func(found string) string {
+		name := strings.TrimRight(found, ":,;.)")
+		return withoutSecrets(name) + found[len(name):]
+	})
 }
