@@ -48,19 +48,24 @@ func (c *collector) add(name string, r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", where, reason(err))
 	}
-	if c.left -= int64(len(content)); c.left < 0 {
-		return fmt.Errorf("bundle %s: larger than %d bytes unpacked: raise limits.bundle_bytes or make the bundle smaller", c.source, c.max)
+	// Names count as well: a million empty files are not nothing.
+	if c.left -= int64(len(content)) + int64(len(clean)); c.left < 0 {
+		return c.tooLarge()
 	}
-	switch path.Base(clean) {
-	case "patch.json":
+	if path.Base(clean) == "patch.json" {
 		return fmt.Errorf("%s: a delta bundle: only whole bundles are accepted, since a patch isn't checked as a whole", where)
-	case "data.json", ".manifest", ".signatures.json":
+	}
+	if isJSON(clean) {
 		if err := checkJSON(where, content); err != nil {
 			return err
 		}
 	}
 	c.files = append(c.files, file{clean, content})
 	return nil
+}
+
+func (c *collector) tooLarge() error {
+	return fmt.Errorf("bundle %s: larger than %d bytes unpacked: raise limits.bundle_bytes or make the bundle smaller", c.source, c.max)
 }
 
 // fromFS collects a directory. What can't be read is an error: a policy that is
@@ -90,9 +95,23 @@ func (c *collector) fromFS(fsys fs.FS, inside func(name string) bool) error {
 	})
 }
 
+// resolve returns the directory that a path stands for at this moment. What Kubernetes
+// mounts keeps its files behind the link ..data, which is swapped as a whole.
+func resolve(dir string) (string, error) {
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	mounted := filepath.Join(root, "..data")
+	if info, err := os.Lstat(mounted); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return filepath.EvalSymlinks(mounted)
+	}
+	return root, nil
+}
+
 // fromDir collects a directory on disk.
 func (c *collector) fromDir(dir string) error {
-	root, err := filepath.EvalSymlinks(dir)
+	root, err := resolve(dir)
 	if err != nil {
 		return fmt.Errorf("bundle %s: %w", dir, reason(err))
 	}
@@ -106,17 +125,26 @@ func (c *collector) fromDir(dir string) error {
 	})
 }
 
+// maxOverhead is how many times larger than its files an archive may be, unpacked. An
+// archive of small files consists mostly of headers and padding; one of directories
+// consists of nothing else.
+const maxOverhead = 16
+
 // fromArchive collects a .tar.gz.
 func (c *collector) fromArchive(r io.Reader) error {
-	zr, err := gzip.NewReader(r)
+	unzipped, err := gzip.NewReader(r)
 	if err != nil {
 		return fmt.Errorf("bundle %s: not a .tar.gz: %w: build it with opa build", c.source, err)
 	}
+	zr := &io.LimitedReader{R: unzipped, N: c.max*maxOverhead + 1}
 	tr := tar.NewReader(zr)
 	for {
 		h, err := tr.Next()
 		if errors.Is(err, io.EOF) {
 			break
+		}
+		if err != nil && zr.N <= 0 {
+			return c.tooLarge()
 		}
 		if err != nil {
 			return fmt.Errorf("bundle %s: damaged archive: %w: build it again", c.source, err)
@@ -137,20 +165,9 @@ func (c *collector) fromArchive(r io.Reader) error {
 		return fmt.Errorf("bundle %s: damaged archive: %w: build it again", c.source, err)
 	}
 	if rest > c.left {
-		return fmt.Errorf("bundle %s: larger than %d bytes unpacked", c.source, c.max)
+		return c.tooLarge()
 	}
 	return nil
-}
-
-// hasPolicy reports whether there is any Rego; a directory without Rego and without
-// is most likely the wrong directory.
-func (c *collector) hasPolicy() bool {
-	for _, f := range c.files {
-		if strings.HasSuffix(f.path, ".rego") {
-			return true
-		}
-	}
-	return false
 }
 
 func (f file) reader() io.Reader { return bytes.NewBuffer(f.content) }

@@ -2,8 +2,8 @@ package bundles
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"time"
 
 	"github.com/regogate/regogate/regoeval"
 )
@@ -11,9 +11,9 @@ import (
 // DefaultMaxBytes is how large a source may be unpacked, all files together.
 const DefaultMaxBytes = 64 << 20
 
-// Options say what to load.
+// Options say what to load, and what to trust.
 type Options struct {
-	// Bundles are directories, .tar.gz files or "starter". At least one.
+	// Bundles are directories, .tar.gz files, http(s) URLs or "starter". At least one.
 	Bundles []string
 	// SettingsFile is a JSON object to lay over data.settings; "" for none.
 	SettingsFile string
@@ -24,50 +24,74 @@ type Options struct {
 	MaxBytes int64
 	// Steps bounds one evaluation. 0 means the default of regoeval.Options.
 	Steps int64
+	// Keys are those that bundles have to be signed with. Without any, bundles need no
+	// signature, and one that has one is refused. "starter" needs none.
+	Keys []Key
+	// AllowSettings allows a SettingsFile beside Keys.
+	AllowSettings bool
+	// SelfTest also runs the bundles' own tests before they are put in force.
+	SelfTest bool
+	// Services say how to speak to servers that URLs are of.
+	Services []Service
+	// Timeout bounds one answer of a server, as a whole. 0 means 30 seconds.
+	Timeout time.Duration
+	// Poll says how often a [Watcher] asks servers.
+	Poll Poll
+	// Engine evaluates the rules, and Sample says how often two do: see regoeval.Options.
+	Engine regoeval.Engine
+	Sample int
 }
 
-// Load reads the bundles and builds their ruleset. Errors that concern the content
+// Load reads the bundles once and builds their ruleset. Errors that concern the content
 // are a *regoeval.LoadError with file, line and remedy.
 func Load(ctx context.Context, o Options) (*regoeval.Ruleset, error) {
-	src, err := Source(o)
+	b, all, err := o.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rs, err := regoeval.New(ctx, src, regoeval.Options{Steps: o.Steps})
-	if err != nil {
-		return nil, fmt.Errorf("bundle %s: %w", display(o.Bundles), err)
-	}
-	return rs, nil
+	return b.build(ctx, all)
 }
 
-// Source reads the bundles without building anything of them.
-func Source(o Options) (regoeval.Source, error) {
-	if len(o.Bundles) == 0 {
-		return regoeval.Source{}, errors.New("no bundle: name a directory, a .tar.gz or the word starter")
+// LoadTrial loads the bundles as [Load] does, and their tests beside them.
+func LoadTrial(ctx context.Context, o Options) (*regoeval.Ruleset, *regoeval.Trial, error) {
+	b, all, err := o.read(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = DefaultMaxBytes
+	src, names := b.source(all)
+	rs, trial, err := regoeval.NewTrial(ctx, src, regoeval.Options{Steps: o.Steps, Engine: o.Engine, Sample: o.Sample})
+	if err != nil {
+		return nil, nil, fmt.Errorf("bundle %s: %w", list(names), err)
 	}
-	src := regoeval.Source{Common: o.Common, Map: o.Map}
-	for _, name := range o.Bundles {
-		b, err := read(name, o.MaxBytes)
-		if err != nil {
-			return regoeval.Source{}, err
-		}
-		src.Bundles = append(src.Bundles, regoeval.NamedBundle{Name: name, Bundle: b})
+	return rs, trial, nil
+}
+
+// Source reads the bundles once without building anything of them.
+func Source(ctx context.Context, o Options) (regoeval.Source, error) {
+	b, all, err := o.read(ctx)
+	if err != nil {
+		return regoeval.Source{}, err
 	}
-	if o.SettingsFile != "" {
-		var err error
-		if src.Settings, src.SettingsDigest, err = readSettings(o.SettingsFile); err != nil {
-			return regoeval.Source{}, err
-		}
-	}
+	src, _ := b.source(all)
 	return src, nil
 }
 
-func display(names []string) string {
-	if len(names) == 1 {
-		return names[0]
+// read reads and judges everything that a ruleset is made of.
+func (o Options) read(ctx context.Context) (builder, []*payload, error) {
+	b, places, err := o.prepare()
+	if err != nil {
+		return b, nil, err
 	}
-	return fmt.Sprint(names)
+	all := make([]*payload, len(places))
+	for i, p := range places {
+		all[i], err = p.fetch(ctx, "", false)
+		p.close()
+		if err == nil {
+			err = all[i].judge(b.keys)
+		}
+		if err != nil {
+			return b, nil, err
+		}
+	}
+	return b, all, nil
 }

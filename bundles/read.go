@@ -5,57 +5,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/bundle"
 	"github.com/open-policy-agent/opa/v1/loader/filter"
 
-	"github.com/regogate/regogate/bundles/starter"
 	"github.com/regogate/regogate/regoeval"
 )
 
 // Starter is the name of the bundle that is built into the program.
 const Starter = "starter"
-
-// read returns the bundle called name.
-func read(name string, maxBytes int64) (bundle.Bundle, error) {
-	c := newCollector(name, maxBytes)
-	if err := collect(c, name); err != nil {
-		return bundle.Bundle{}, err
-	}
-	if !c.hasPolicy() {
-		return bundle.Bundle{}, fmt.Errorf("bundle %s: no .rego file in it: name the directory that holds the policy", name)
-	}
-	return parse(c)
-}
-
-func collect(c *collector, name string) error {
-	if name == Starter {
-		return c.fromFS(starter.FS(), func(string) bool { return false })
-	}
-	if scheme, _, ok := strings.Cut(name, "://"); ok {
-		return fmt.Errorf("bundle %s: a bundle can't be read over %s: name a directory, a .tar.gz or the word starter", name, scheme)
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return fmt.Errorf("bundle %s: %w: name a directory, a .tar.gz or the word starter", name, reason(err))
-	}
-	switch {
-	case info.IsDir():
-		return c.fromDir(name)
-	case info.Mode().IsRegular():
-		f, err := os.Open(name)
-		if err != nil {
-			return fmt.Errorf("bundle %s: %w", name, reason(err))
-		}
-		defer f.Close()
-		return c.fromArchive(f)
-	default:
-		return fmt.Errorf("bundle %s: neither a directory nor a file", name)
-	}
-}
 
 // reason drops the operation and the path, which the message has already.
 func reason(err error) error {
@@ -66,19 +25,22 @@ func reason(err error) error {
 	return err
 }
 
-// parse lets OPA make a bundle of the collected files, with positions that name the source.
-func parse(c *collector) (bundle.Bundle, error) {
-	b, err := bundle.NewCustomReader(&memoryLoader{source: c.source, files: c.files}).
-		WithBaseDir(c.source).
-		WithSizeLimitBytes(c.max + 1). // the total is within max already
+// parse lets OPA make a bundle of the files, with positions that name the source.
+// verified says that the signature was looked at; without a key to look at it with, a
+// signed bundle is refused by OPA.
+func parse(p *payload, verified bool) (bundle.Bundle, error) {
+	b, err := bundle.NewCustomReader(&memoryLoader{source: p.label, files: p.files}).
+		WithBaseDir(p.label).
+		WithSizeLimitBytes(p.max + 1). // the total is within max already
 		WithProcessAnnotations(true).
 		WithRegoVersion(ast.RegoV1).
+		WithSkipBundleVerification(verified).
 		Read()
 	if err != nil {
-		return bundle.Bundle{}, regoeval.ParseError(c.source, err)
+		return bundle.Bundle{}, regoeval.ParseError(p.label, err)
 	}
 	if b.Type() != bundle.SnapshotBundleType { // can't be: the collector takes no patch
-		return bundle.Bundle{}, fmt.Errorf("bundle %s: a delta bundle: only whole bundles are accepted", c.source)
+		return bundle.Bundle{}, fmt.Errorf("bundle %s: a delta bundle: only whole bundles are accepted", p.label)
 	}
 	return b, nil
 }

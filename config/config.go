@@ -8,19 +8,33 @@ import (
 
 // Config is the whole configuration. A zero field means that key's default.
 type Config struct {
-	Bundle       []string `mapstructure:"bundle"`   // directories, .tar.gz files or "starter"
-	SettingsFile string   `mapstructure:"settings"` // "" for none
-	Mode         string   `mapstructure:"mode"`     // enforce, shadow
-	Server       Server   `mapstructure:"server"`
-	Tools        Tools    `mapstructure:"tools"`
-	Rules        Rules    `mapstructure:"rules"`
-	Schema       Schema   `mapstructure:"schema"`
-	Limits       Limits   `mapstructure:"limits"`
-	Caller       Caller   `mapstructure:"caller"`
-	Methods      []Method `mapstructure:"methods"`
-	Hold         Hold     `mapstructure:"hold"`
+	Bundle       []string    `mapstructure:"bundle"`   // directories, .tar.gz files or "starter"
+	SettingsFile string      `mapstructure:"settings"` // "" for none
+	Mode         string      `mapstructure:"mode"`     // enforce, shadow
+	Engine       string      `mapstructure:"engine"`   // topdown, compiled, both
+	EngineSample int         `mapstructure:"engine_sample"`
+	Bundles      BundleSetup `mapstructure:"bundles"`
+	Services     []Service   `mapstructure:"services"`
+	Shadow       Shadow      `mapstructure:"shadow"`
+	Server       Server      `mapstructure:"server"`
+	Tools        Tools       `mapstructure:"tools"`
+	Rules        Rules       `mapstructure:"rules"`
+	Schema       Schema      `mapstructure:"schema"`
+	Limits       Limits      `mapstructure:"limits"`
+	Caller       Caller      `mapstructure:"caller"`
+	Methods      []Method    `mapstructure:"methods"`
+	Hold         Hold        `mapstructure:"hold"`
 
 	DecisionLog DecisionLog `mapstructure:"decision_log"`
+
+	Listen   Listen   `mapstructure:"listen"`
+	TLS      TLS      `mapstructure:"tls"`
+	HTTP     HTTP     `mapstructure:"http"`
+	Upstream Upstream `mapstructure:"upstream"`
+	Identity Identity `mapstructure:"identity"`
+	Bridge   Bridge   `mapstructure:"bridge"`
+
+	Admin Admin `mapstructure:"admin"`
 
 	settings []Setting
 	origins  map[string]string
@@ -83,6 +97,8 @@ type Caller struct {
 	Tenant     string   `mapstructure:"tenant"`
 	Scopes     []string `mapstructure:"scopes"`
 	ClaimsFile string   `mapstructure:"claims_file"`
+
+	Env []CallerVariable `mapstructure:"env"`
 }
 
 // A Method says what happens to one MCP method that is not a tool call.

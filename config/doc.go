@@ -13,7 +13,8 @@
 //
 // # Limits
 //
-// Environment variables are not read, on purpose: none can switch enforcement off.
+// Environment variables are not read, on purpose: none can switch enforcement off. (Two
+// keys have the names of variables, for commands to read.)
 // There is no default file; without one the defaults apply. YAML anchors, aliases,
 // merge keys and several documents in one file are refused. Whether a bundle exists,
 // or a glob compiles, is for those who use them to find out: [Config.Where] tells them

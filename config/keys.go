@@ -43,17 +43,22 @@ type Key struct {
 // Keys returns the table of all keys.
 func Keys() []Key {
 	return slices.Concat(
-		sourceKeys(), toolKeys(), schemaKeys(), limitKeys(), callerKeys(), proxyKeys(), decisionLogKeys(),
+		sourceKeys(), bundleKeys(), toolKeys(), schemaKeys(), limitKeys(), callerKeys(), proxyKeys(), decisionLogKeys(),
+		servingKeys(), upstreamKeys(), identityKeys(), adminKeys(),
 	)
 }
 
 func sourceKeys() []Key {
 	return []Key{
-		{Name: "bundle", Type: Bundles, Effect: "The policy: a directory, a .tar.gz or the word starter; several are merged"},
+		{Name: "bundle", Type: Bundles, Effect: "The policy: a directory, a .tar.gz, an http(s) URL or the word starter; several are merged"},
 		{Name: "settings", Type: File, Effect: "A JSON object laid over data.settings; its digest is part of the revision"},
 		{Name: "mode", Type: Choice, Values: []string{"enforce", "shadow"}, Default: "enforce",
 			Effect: "What happens to a call that the rules refuse",
 			Off:    "shadow forwards, and records, what would have been schema_violation, unmapped, denied or undecided"},
+		{Name: "engine", Type: Choice, Values: []string{"topdown", "compiled", "both"}, Default: "topdown",
+			Effect: "What evaluates the rules: OPA's evaluator; its plan compiled to Go closures, where both say the same while loading; or both, and a call on which they differ is undecided"},
+		{Name: "engine_sample", Type: Count, Default: int64(1), Max: 1_000_000,
+			Effect: "With both: of how many calls one is evaluated by both; the compiled engine decides the others"},
 		{Name: "server.name", Type: Text, Effect: "What the gate calls the server: input.tool.server, and server in rules.map"},
 	}
 }

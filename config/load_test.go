@@ -21,14 +21,17 @@ func write(t testing.TB, name, content string) string {
 func TestLoadDefaults(t *testing.T) {
 	want := Config{
 		Mode:   "enforce",
-		Tools:  Tools{Unmapped: "refuse", OwnPackage: "optional", Pins: "enforce"},
-		Schema: Schema{Enforce: On, Formats: "assert", Undeclared: "follow", OptionalNull: "refuse", Defaults: "view", SecondOpinion: "none"},
+		Engine: "topdown", EngineSample: 1,
+		Bundles: BundleSetup{UnsignedSettings: "refuse", Poll: Poll{Interval: time.Second, Backoff: 30 * time.Second, Timeout: 30 * time.Second}},
+		Tools:   Tools{Unmapped: "refuse", OwnPackage: "optional", Pins: "enforce"},
+		Schema:  Schema{Enforce: On, Formats: "assert", Undeclared: "follow", OptionalNull: "refuse", Defaults: "view", SecondOpinion: "none"},
 		Limits: Limits{
 			ArgumentBytes: 1 << 20, Depth: 64, NumberLength: 64, SchemaSteps: 50_000, EvaluationSteps: 200_000,
 			Timeout: time.Second, Refusals: 50, MessageBytes: 2048, Abandoned: 64, BundleBytes: 64 << 20,
 		},
 		Hold:        Hold{Calls: 64, Bytes: 16 << 20, Timeout: 10 * time.Second},
 		DecisionLog: DecisionLog{Arguments: "masked", MaxBytes: 100 << 20, Keep: 10, QueueBytes: 64 << 20, BufferBytes: 16 << 20},
+		Admin:       Admin{Access: "loopback"},
 	}
 	for name, o := range map[string]Options{
 		"no file":       {},
@@ -46,7 +49,7 @@ func TestLoadDefaults(t *testing.T) {
 				require.Empty(t, s.Origin, s.Name)
 			}
 			got.settings, got.origins = nil, nil
-			require.Equal(t, want, got)
+			require.Equal(t, serving(want), got)
 		})
 	}
 }
@@ -57,6 +60,20 @@ settings: settings.json
 mode: shadow
 server:
   name: Files.Main
+shadow: {until: "2026-12-01T18:00:00Z"}
+bundles:
+  keys:
+    - {id: k1, file: k1.pem}
+    - {id: K.2, env: K2, algorithm: HS256, scope: gates}
+  unsigned_settings: allow
+  self_test: true
+  state: state
+  max_age: 1h
+  poll: {interval: 5s, backoff: 1m, hold: 20s, timeout: 10s}
+  status_url: https://control.test/status
+services:
+  - {url: "https://a.test/x", token_file: token, ca_file: ca.pem}
+  - {url: "https://b.test", oauth2_token_url: "https://t.test", oauth2_client_id: me, oauth2_secret_env: S, oauth2_scopes: a b}
 tools:
   file: tools.json
   unmapped: allow
@@ -93,10 +110,13 @@ caller:
   tenant: T
   scopes: [a.b, C]
   claims_file: claims.json
+  env: [{name: USER_ID, as: claims.id}]
 methods:
   - {name: resources/read, action: refuse}
   - {name: x/Y.z, action: pass}
 hold: {calls: 1, bytes: 2, timeout: 3s}
+engine: both
+engine_sample: 7
 decision_log:
   file: decisions.jsonl
   stderr: true
@@ -112,7 +132,8 @@ decision_log:
   keep: 3
   queue_bytes: 2MiB
   buffer_bytes: 3MiB
-`
+admin: {listen: "127.0.0.1:9400", access: any}
+` + fullServing
 
 func TestLoadEveryKey(t *testing.T) {
 	path := write(t, "c.yaml", full)
@@ -125,14 +146,26 @@ func TestLoadEveryKey(t *testing.T) {
 		require.Contains(t, s.Origin, path+":", s.Name)
 	}
 	require.Equal(t, path+":3", got.Where("settings"))
-	require.Equal(t, path+":16", got.Where("rules.map[1]"))
+	require.Equal(t, path+":30", got.Where("rules.map[1]"))
 	got.settings, got.origins = nil, nil
-	require.Equal(t, Config{
+	require.Equal(t, servingInFull(Config{
 		Bundle:       []string{filepath.Join(dir, "policy"), "/etc/regogate/more.tar.gz", "https://example.com/p.tar.gz", "starter"},
 		SettingsFile: filepath.Join(dir, "settings.json"),
 		Mode:         "shadow",
-		Server:       Server{Name: "Files.Main"},
-		Tools:        Tools{File: filepath.Join(dir, "tools.json"), Unmapped: "allow", OwnPackage: "require", Pins: "warn"},
+		Engine:       "both", EngineSample: 7,
+		Server: Server{Name: "Files.Main"},
+		Shadow: Shadow{Until: "2026-12-01T18:00:00Z"},
+		Bundles: BundleSetup{
+			Keys:             []SigningKey{{ID: "k1", File: filepath.Join(dir, "k1.pem")}, {ID: "K.2", Env: "K2", Algorithm: "HS256", Scope: "gates"}},
+			UnsignedSettings: "allow", SelfTest: true, State: filepath.Join(dir, "state"), MaxAge: time.Hour,
+			Poll:      Poll{Interval: 5 * time.Second, Backoff: time.Minute, Hold: 20 * time.Second, Timeout: 10 * time.Second},
+			StatusURL: "https://control.test/status",
+		},
+		Services: []Service{
+			{URL: "https://a.test/x", TokenFile: filepath.Join(dir, "token"), CAFile: filepath.Join(dir, "ca.pem")},
+			{URL: "https://b.test", OAuth2TokenURL: "https://t.test", OAuth2ClientID: "me", OAuth2SecretEnv: "S", OAuth2Scopes: "a b"},
+		},
+		Tools: Tools{File: filepath.Join(dir, "tools.json"), Unmapped: "allow", OwnPackage: "require", Pins: "warn"},
 		Rules: Rules{Common: []string{"all.tools"}, Map: []Mapping{
 			{Tool: "FS.*", Package: `tools["fs"]`}, {Server: "Files.Main", Tool: "Read", Package: "tools.read"},
 		}},
@@ -150,8 +183,9 @@ func TestLoadEveryKey(t *testing.T) {
 		Methods: []Method{
 			{Name: "resources/read", Action: "refuse"}, {Name: "x/Y.z", Action: "pass"},
 		},
-		Hold: Hold{Calls: 1, Bytes: 2, Timeout: 3 * time.Second},
-	}, got)
+		Hold:  Hold{Calls: 1, Bytes: 2, Timeout: 3 * time.Second},
+		Admin: Admin{Listen: "127.0.0.1:9400", Access: "any"},
+	}, dir), got)
 }
 
 // A folder that is called like the word isn't mistaken for it.

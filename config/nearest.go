@@ -9,10 +9,11 @@ import (
 // nearest returns the key or section that a misspelt name is closest to, "" when
 // none is close. A key that stands in the wrong section is close.
 func nearest(name string, keys []Key) string {
-	candidates := sections(keys)
+	var candidates []string
 	for _, k := range keys {
 		candidates = append(candidates, k.Name)
 	}
+	candidates = append(candidates, sections(keys)...)
 	folded := strings.ToLower(name)
 	best, least := "", max(2, len(name)/4)+1
 	for _, c := range candidates {

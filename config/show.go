@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,12 @@ func show(k Key, v any) string {
 	case Switch:
 		return strconv.FormatBool(v == On)
 	case []string:
+		if k.Type == Bundles {
+			v = slices.Clone(v)
+			for i := range v {
+				v[i] = withoutQuery(v[i])
+			}
+		}
 		return "[" + strings.Join(v, ", ") + "]"
 	case []any:
 		return showObjects(k, v)

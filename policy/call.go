@@ -21,6 +21,9 @@ type Call struct {
 	Transport string
 	// Responses are the answers that a multi-round-trip retry carries: a JSON object, nil when there are none.
 	Responses json.RawMessage
+	// Time is when the call is said to have come: what rules see as input.call.time. It is
+	// for deciding calls of the past again; zero, which is what adapters leave it at, means now.
+	Time time.Time
 	// Unfaithful says why what would be decided is not what the handler would get: the
 	// bytes were lost, or who calls can't be told. Such a call is undecided. nil for
 	// every other call.

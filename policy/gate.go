@@ -18,6 +18,7 @@ type Gate struct {
 	ready     bool
 	noop      bool
 	ruleset   atomic.Pointer[inForce]
+	mode      atomic.Pointer[modeInForce] // nil: enforce
 	abandoned atomic.Int64
 	goCode    registry
 }
@@ -34,7 +35,7 @@ func NewGate(o Options) (*Gate, error) {
 	}
 	g := &Gate{options: filled, schema: schema, ready: true}
 	g.goCode.inForce.Store(&registrations{list: filled.Validators})
-	return g, nil
+	return g, g.SetMode(filled.Mode, time.Time{})
 }
 
 // NewNoopGate returns the explicit "no rules yet": it lets every call through as it
@@ -64,7 +65,8 @@ func (g *Gate) Revision() string {
 }
 
 // Options returns the gate's options with the defaults filled in, as it was made with
-// them; see [Gate.Registrations] for the validators that are asked now.
+// them; see [Gate.Mode] for the mode in force, and [Gate.Registrations] for the
+// validators that are asked now.
 func (g *Gate) Options() Options { return g.options }
 
 // Tool makes a tool ready to be called through this gate. It never fails: a tool
@@ -97,15 +99,19 @@ func (g *Gate) Decide(ctx context.Context, call Call) Decision {
 		return d
 	}
 	in := Input{call: &call, caller: callerFrom(ctx), at: started.UTC()}
+	if !call.Time.IsZero() {
+		in.at = call.Time.UTC()
+	}
 	watch := stopwatch{on: g.options.Recorder != nil, last: started}
 	parsed := g.decideSafely(ctx, &in, &d, &watch)
-	d.settle(g.options)
-	g.record(ctx, Record{Decision: d, Mode: g.options.Mode, Rules: in.rules, Input: in, Parsed: parsed, Elapsed: time.Since(started), Phases: watch.took}, &d)
+	mode, _ := g.modeAt(started)
+	d.settle(g.options, mode)
+	g.record(ctx, Record{Decision: d, Mode: mode, Rules: in.rules, Input: in, Parsed: parsed, Elapsed: time.Since(started), Phases: watch.took}, &d)
 	return d
 }
 
 // settle makes the decision's parts agree with each other and with the mode.
-func (d *Decision) settle(o Options) {
+func (d *Decision) settle(o Options, mode Mode) {
 	d.Allowed = d.Allowed && len(d.Refusals) == 0 && d.Err == nil
 	if !d.Allowed && len(d.Refusals) == 0 {
 		d.Refusals = []Refusal{undecided}
@@ -119,7 +125,7 @@ func (d *Decision) settle(o Options) {
 		d.Warnings = []Refusal{}
 	}
 	d.Effective = d.Allowed
-	if o.Mode == Shadow && !d.Allowed {
+	if mode == Shadow && !d.Allowed {
 		d.Effective = true
 		for _, r := range d.Refusals {
 			d.Effective = d.Effective && r.Code.shadowable()

@@ -56,25 +56,14 @@ func (in Input) Call() CallInfo {
 //
 // Every member is always there: null, [] or {} when unknown. time is RFC 3339 in UTC.
 func (in Input) Document() map[string]any {
-	s := in.call.Tool.Spec()
-	return map[string]any{
-		"tool": map[string]any{
-			"name":        s.Name,
-			"server":      nullIfEmpty(s.Server),
-			"title":       nullIfEmpty(s.Title),
-			"annotations": in.own(in.call.Tool.hints()),
-		},
-		"arguments": in.own(in.view),
-		"caller":    in.own(in.caller.doc),
-		"call": map[string]any{
-			"id":        nullIfEmpty(in.call.ID),
-			"session":   nullIfEmpty(in.call.Session),
-			"transport": nullIfEmpty(in.call.Transport),
-			"time":      in.at.Format(time.RFC3339Nano),
-			"responses": in.own(in.answer),
-		},
+	doc := make(map[string]any, len(documentMembers))
+	for _, name := range documentMembers {
+		doc[name], _ = in.Member(name)
 	}
+	return doc
 }
+
+var documentMembers = [...]string{"tool", "arguments", "caller", "call"}
 
 func (in Input) own(v map[string]any) any {
 	if in.shared {

@@ -40,6 +40,10 @@ type Package struct {
 	Path string // as a policy author writes it: tools["send_email"]
 	Deny int    // number of rules of the deny set
 	Warn int    // number of rules of the warn set
+	// Engine is what evaluates it, as the ruleset calls its engines; "" when it has one.
+	Engine string
+	// Note says why it isn't the engine that was asked for; "" when it is.
+	Note string
 }
 
 // A Registration puts a Validator written in Go in front of a tool.

@@ -49,7 +49,7 @@ func (r *Ruleset) Cover(t *policy.Tool) policy.Coverage {
 			return c.(policy.Coverage)
 		}
 	}
-	c := r.cover(key.coverKey)
+	c := r.cover(key.coverKey, t)
 	if c.Deny != nil && t.Known() && t.SchemaErr() == nil && !t.Spec().NoSchema {
 		c.Err = r.fits(t)
 	}

@@ -23,13 +23,15 @@ var errSlowNumbers = errors.New("the input document has numbers beyond 1e±300 a
 func checkNumbers(doc map[string]any) error {
 	var c numberCount
 	c.count(doc)
-	if c.slow*c.values > maxSlowWork {
+	if c.tooSlow() {
 		return errSlowNumbers
 	}
 	return nil
 }
 
 type numberCount struct{ slow, values int }
+
+func (c *numberCount) tooSlow() bool { return c.slow*c.values > maxSlowWork }
 
 func (c *numberCount) count(v any) {
 	c.values++

@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/regogate/regogate/policy"
+	"github.com/regogate/regogate/regoeval/internal/closures"
 )
 
 // An entry is one package that decides something: its deny set, and its warn set
@@ -18,6 +19,8 @@ type entry struct {
 	deny *ast.Expr
 	warn *ast.Expr // nil when there is no warn set
 	loc  *ast.Location
+	// programs are deny and warn compiled; nil where topdown evaluates them.
+	programs map[string]*closures.Program
 }
 
 // toolPackage is the package of a tool's own rules. The name is a value and never

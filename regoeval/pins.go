@@ -1,6 +1,7 @@
 package regoeval
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 
@@ -15,6 +16,7 @@ const pinFile = "/pinned/data.json"
 // pins are the tools of data.pinned.tools, by server and name. A server "" stands for
 // every server.
 type pins struct {
+	tools   []policy.ToolSpec // in the order of data.pinned.tools
 	digests map[coverKey]string
 	servers map[string]bool
 }
@@ -52,6 +54,13 @@ func readPins(data map[string]any, at *ast.Location, fs *findings) pins {
 			continue
 		}
 		p.digests[key] = digest
+		spec := policy.ToolSpec{Server: key.server, Name: key.tool}
+		if schema := v.(map[string]any)["inputSchema"]; schema != nil {
+			if spec.InputSchema, err = json.Marshal(schema); err != nil {
+				fs.add(idPins, at, fix, "data.pinned.tools[%d]: inputSchema: %s", i, err)
+			}
+		}
+		p.tools = append(p.tools, spec)
 		p.servers[key.server] = true
 	}
 	return p
@@ -108,6 +117,10 @@ func (p pins) ofAny(tool string) policy.Pin {
 	}
 	return pin
 }
+
+// PinnedTools returns the tools that are pinned, with their input schemas, in the order
+// of the pins. It must not be modified.
+func (r *Ruleset) PinnedTools() []policy.ToolSpec { return r.pins.tools }
 
 // Pins returns how many tools the ruleset pins, of all servers together.
 func (r *Ruleset) Pins() int { return len(r.pins.digests) }

@@ -10,7 +10,10 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/regogate/regogate/policy"
+	"github.com/regogate/regogate/regoeval/internal/closures"
 )
+
+var errNoResult = errors.New("the query has 0 results, not one")
 
 // bind returns `v = data.PACKAGE.name`: one expression that is undefined when the
 // set is. Nothing in it needs compiling: the path is constant.
@@ -27,11 +30,15 @@ type query struct {
 	body  ast.Body
 	vars  []ast.Var
 	paths []string
+	// programs are the same sets, compiled: nil where a package is topdown's, and no
+	// programs at all where all are.
+	programs []*closures.Program
+	rest     ast.Body // the sets of packages that are topdown's
 }
 
 var _ policy.Validator = (*query)(nil)
 
-func (r *Ruleset) query(name string, entries []*entry, expr func(*entry) *ast.Expr) *query {
+func (r *Ruleset) query(name string, entries []*entry, compiled bool, expr func(*entry) *ast.Expr) *query {
 	q := &query{rules: r, name: name}
 	for _, e := range entries {
 		x := expr(e)
@@ -43,6 +50,14 @@ func (r *Ruleset) query(name string, entries []*entry, expr func(*entry) *ast.Ex
 		q.body = append(q.body, x)
 		q.vars = append(q.vars, x.Operand(0).Value.(ast.Var))
 		q.paths = append(q.paths, e.info.Path)
+		if compiled {
+			q.programs = append(q.programs, e.programs[name])
+			if e.programs[name] == nil {
+				y := x.Copy()
+				y.Index = len(q.rest)
+				q.rest = append(q.rest, y)
+			}
+		}
 	}
 	return q
 }
@@ -52,6 +67,29 @@ func (q *query) Validate(ctx context.Context, in policy.Input) ([]policy.Refusal
 	if err := ctx.Err(); err != nil { // OPA would usually answer all the same
 		return nil, err
 	}
+	switch {
+	case q.programs == nil:
+		return q.topdown(ctx, in)
+	case q.rules.engine == Both && q.rules.sampled():
+		return q.both(ctx, in)
+	}
+	if rs, ok := q.compiled(ctx, in); ok {
+		return rs, nil
+	}
+	return q.topdown(ctx, in)
+}
+
+// topdown evaluates the sets with OPA's own evaluator.
+func (q *query) topdown(ctx context.Context, in policy.Input) ([]policy.Refusal, error) {
+	sets, err := q.sets(ctx, in, q.body)
+	if err != nil {
+		return nil, err
+	}
+	return merge(sets), nil
+}
+
+// sets evaluates a body of some of the query's expressions. A set that isn't in it is nil.
+func (q *query) sets(ctx context.Context, in policy.Input, body ast.Body) ([][]policy.Refusal, error) {
 	doc := in.Document()
 	if err := checkNumbers(doc); err != nil {
 		return nil, err
@@ -60,21 +98,33 @@ func (q *query) Validate(ctx context.Context, in policy.Input) ([]policy.Refusal
 	if err != nil {
 		return nil, err
 	}
-	results, err := q.rules.evaluate(ctx, q.body, ast.NewTerm(input))
+	results, err := q.rules.evaluate(ctx, body, ast.NewTerm(input))
 	if err != nil {
 		return nil, err
 	}
-	var out []policy.Refusal
-	seen := map[policy.Refusal]bool{} // two packages may say the same
+	out := make([][]policy.Refusal, len(q.vars))
+	asked := 0
 	for i, v := range q.vars {
+		if asked == len(body) || !body[asked].Operand(0).Value.(ast.Var).Equal(v) {
+			continue
+		}
+		asked++
 		term, ok := results[v]
 		if !ok {
 			return nil, fmt.Errorf("%s of package %s is undefined", q.name, q.paths[i])
 		}
-		rs, err := elements(term)
-		if err != nil {
+		if out[i], err = elements(term); err != nil {
 			return nil, fmt.Errorf("%s of package %s: %w", q.name, q.paths[i], err)
 		}
+	}
+	return out, nil
+}
+
+// merge puts sets one after the other. Two packages may say the same.
+func merge(sets [][]policy.Refusal) []policy.Refusal {
+	var out []policy.Refusal
+	seen := map[policy.Refusal]bool{}
+	for _, rs := range sets {
 		for _, r := range rs {
 			if !seen[r] {
 				seen[r] = true
@@ -82,7 +132,7 @@ func (q *query) Validate(ctx context.Context, in policy.Input) ([]policy.Refusal
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // input converts the document: as far as rules look into it, or all of it at once.
@@ -99,7 +149,7 @@ func (r *Ruleset) input(doc map[string]any) (ast.Value, error) {
 
 // evaluate runs a body to its one result. Rule indexing and early exit are off: both
 // skip rules, and with them the errors that would have shown.
-func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term) (result topdown.QueryResult, err error) {
+func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term, tracers ...topdown.QueryTracer) (result topdown.QueryResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = nil, panicked(p)
@@ -124,6 +174,9 @@ func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term) 
 		WithEarlyExit(false).
 		WithInterQueryBuiltinValueCache(r.values).
 		WithMetrics(metrics.NoOp())
+	for _, t := range tracers {
+		q = q.WithQueryTracer(t)
+	}
 	count := 0
 	err = q.Iter(ctx, func(qr topdown.QueryResult) error {
 		result = qr
@@ -132,13 +185,15 @@ func (r *Ruleset) evaluate(ctx context.Context, body ast.Body, input *ast.Term) 
 	})
 	switch {
 	case b.exhausted():
-		return nil, fmt.Errorf("the evaluation took more than %d steps", r.steps)
+		return nil, limitError{fmt.Errorf("the evaluation took more than %d steps", r.steps)}
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("the evaluation was stopped: %w", ctx.Err())
+		return nil, limitError{fmt.Errorf("the evaluation was stopped: %w", ctx.Err())}
 	case err != nil:
 		return nil, describe(err)
 	case len(failures) > 0:
 		return nil, builtinFailure(failures)
+	case count == 0:
+		return nil, errNoResult
 	case count != 1:
 		return nil, fmt.Errorf("the query has %d results, not one", count)
 	}

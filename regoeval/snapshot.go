@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage"
@@ -22,6 +24,13 @@ type Options struct {
 	// CachedPatterns is how many compiled regular expressions and globs are kept. 0
 	// means 10,000. Patterns from arguments would otherwise let the cache grow.
 	CachedPatterns int
+	// Engine evaluates the rules. "" means [Topdown]. A package that the compiled engine
+	// doesn't support, or about which the engines differ while loading, is topdown's all
+	// the same: its policy.Package says why.
+	Engine Engine
+	// Sample is of how many calls [Both] asks both engines about one; the compiled one
+	// decides the others. 0 means every call.
+	Sample int
 }
 
 const (
@@ -32,23 +41,32 @@ const (
 // A Ruleset is one revision of policy and data, immutable and safe for concurrent
 // use. It implements policy.Ruleset.
 type Ruleset struct {
-	revision string
-	compiler *ast.Compiler
-	store    storage.Store
-	txn      storage.Transaction // one read transaction for good: nothing is ever written
-	values   cache.InterQueryValueCache
-	builtins map[string]*topdown.Builtin // read only
+	revision  string
+	revisions map[string]string
+	compiler  *ast.Compiler
+	store     storage.Store
+	txn       storage.Transaction // one read transaction for good: nothing is ever written
+	values    cache.InterQueryValueCache
+	builtins  map[string]*topdown.Builtin // read only
 	// eager says that some rule uses `with`. OPA puts the replacement into a lazily
 	// converted input document itself, where every other rule would read it as well.
 	eager       bool
 	withTargets []ast.Ref
 	steps       int64
 
+	engine      Engine
+	sample      int
+	asked       atomic.Int64 // calls, of which every sample-th is asked about twice
+	differences atomic.Int64
+	documents   sync.Pool // of *inputDocument
+
 	packages map[string]*entry // by path as text
 	common   []*entry
 	mappings []mapped
 	pins     pins
 	covers   covers
+	traced   sync.Once
+	rules    map[*ast.Rule]Rule // of the compiler, once somebody traces
 }
 
 type mapped struct {
@@ -67,7 +85,20 @@ func New(ctx context.Context, s Source, o Options) (*Ruleset, error) {
 	if err := fs.err(); err != nil {
 		return nil, err
 	}
+	if err := b.compilePrograms(s); err != nil {
+		return nil, err
+	}
 	return b.rules, nil
+}
+
+// compilePrograms makes the ruleset's other engine ready, if it is asked for.
+func (b *build) compilePrograms(s Source) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &LoadError{[]Finding{{ID: idEngine, Message: fmt.Sprintf("OPA %s panicked while planning: %v", version.Version, p), Fix: "set engine: topdown, and report it with the bundle"}}}
+		}
+	}()
+	return b.loader.compilePrograms(s)
 }
 
 // A build is a ruleset in the making, and what was found on the way.
@@ -94,11 +125,14 @@ func newBuild(ctx context.Context, s Source, o Options, fs *findings) (b *build,
 	if o.CachedPatterns <= 0 {
 		o.CachedPatterns = defaultCachedPatterns
 	}
+	if err := o.checkEngine(); err != nil {
+		return nil, err
+	}
 	g := gather(s, fs)
 	if err := fs.err(); err != nil {
 		return nil, err
 	}
-	r := &Ruleset{revision: g.revision, steps: o.Steps, builtins: boundedBuiltins(), packages: map[string]*entry{}}
+	r := &Ruleset{revision: g.revision, revisions: g.revisions, steps: o.Steps, engine: o.Engine, sample: o.Sample, builtins: boundedBuiltins(), packages: map[string]*entry{}}
 	r.values = cache.NewInterQueryValueCache(ctx, &cache.Config{InterQueryBuiltinValueCache: cache.InterQueryBuiltinValueCacheConfig{MaxNumEntries: &o.CachedPatterns}})
 	r.store = inmem.NewFromObjectWithOpts(g.data, inmem.OptReturnASTValuesOnRead(true), inmem.OptRoundTripOnWrite(false))
 	if r.txn, err = r.store.NewTransaction(ctx); err != nil {
@@ -150,20 +184,35 @@ func (r *Ruleset) compile(ctx context.Context, g gathered, fs *findings) (*negat
 // content where they have none, and the digest of the settings laid over it.
 func (r *Ruleset) Revision() string { return r.revision }
 
-func (r *Ruleset) cover(key coverKey) policy.Coverage {
+func (r *Ruleset) cover(key coverKey, t *policy.Tool) policy.Coverage {
 	c := policy.Coverage{Pin: r.pins.of(key)}
 	entries, common := r.entriesFor(key.server, key.tool)
 	c.Own = len(entries) > common
+	compiled, why := r.compiledFor(t, entries)
 	for _, e := range entries {
-		c.Packages = append(c.Packages, e.info)
+		info := e.info
+		if why != "" {
+			info.Engine, info.Note = string(Topdown), why
+		}
+		c.Packages = append(c.Packages, info)
 	}
 	if len(entries) > 0 {
-		c.Deny = r.query("deny", entries, func(e *entry) *ast.Expr { return e.deny })
+		c.Deny = r.query("deny", entries, compiled, func(e *entry) *ast.Expr { return e.deny })
 		if slices.ContainsFunc(entries, func(e *entry) bool { return e.warn != nil }) {
-			c.Warn = r.query("warn", entries, func(e *entry) *ast.Expr { return e.warn })
+			c.Warn = r.query("warn", entries, compiled, func(e *entry) *ast.Expr { return e.warn })
 		}
 	}
 	return c
+}
+
+// compiledFor reports whether compiled programs decide about a tool, for those packages
+// that have them. why is the reason where the tool is one against it.
+func (r *Ruleset) compiledFor(t *policy.Tool, entries []*entry) (compiled bool, why string) {
+	if !slices.ContainsFunc(entries, func(e *entry) bool { return e.programs != nil }) {
+		return false, ""
+	}
+	why = r.checkCalls(t, entries)
+	return why == "", why
 }
 
 // entriesFor lists the packages that are asked about a tool: first the common ones.

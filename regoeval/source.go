@@ -33,10 +33,11 @@ type Source struct {
 
 // gathered is a Source brought together: one set of modules, one data document.
 type gathered struct {
-	revision string
-	modules  map[string]*ast.Module
-	data     map[string]any
-	metadata metadata
+	revision  string
+	revisions map[string]string // of each bundle, by its name
+	modules   map[string]*ast.Module
+	data      map[string]any
+	metadata  metadata
 	// named says which manifest names a package; the configuration is in none.
 	named map[string]*ast.Location
 	// builtinsAt is the manifest that asks for built-ins, toolsDataAt the bundle that
@@ -47,7 +48,7 @@ type gathered struct {
 // gather merges the bundles of s. Test packages are left out: what only opa test
 // runs has no part in a decision.
 func gather(s Source, fs *findings) gathered {
-	g := gathered{modules: map[string]*ast.Module{}, data: map[string]any{}, named: map[string]*ast.Location{}}
+	g := gathered{modules: map[string]*ast.Module{}, data: map[string]any{}, named: map[string]*ast.Location{}, revisions: map[string]string{}}
 	var revisions []string
 	for i, b := range s.Bundles {
 		manifest := b.Name + "/.manifest"
@@ -68,7 +69,8 @@ func gather(s Source, fs *findings) gathered {
 		if _, ok := b.Bundle.Data["tools"]; ok {
 			g.toolsDataAt = g.bundleAt
 		}
-		revisions = append(revisions, revisionOf(b.Bundle))
+		g.revisions[b.Name] = revisionOf(b.Bundle)
+		revisions = append(revisions, g.revisions[b.Name])
 		for _, other := range s.Bundles[:i] {
 			checkDisjoint(fs, other, b)
 		}

@@ -162,12 +162,21 @@ func (tr trap) tool() string {
 	return "x"
 }
 
-// checkCalls decides the calls of files and returns what was expected of them.
+// checkCalls decides the calls of files, with every engine, and returns what was
+// expected of them.
 func (tr trap) checkCalls(t *testing.T, files map[string]string) []string {
+	for _, engine := range []regoeval.Engine{regoeval.Compiled, regoeval.Both} {
+		tr.checkEngine(t, files, engine)
+	}
+	return tr.checkEngine(t, files, regoeval.Topdown)
+}
+
+func (tr trap) checkEngine(t *testing.T, files map[string]string, engine regoeval.Engine) []string {
+	t.Helper()
 	bundleFiles, calls, schema := split(files)
 	b, err := read(t, bundleFiles)
 	require.NoError(t, err)
-	var o regoeval.Options
+	o := regoeval.Options{Engine: engine}
 	if s := tr.one("steps"); s != "" {
 		o.Steps, err = strconv.ParseInt(s, 10, 64)
 		require.NoError(t, err)
@@ -194,11 +203,12 @@ func (tr trap) checkCalls(t *testing.T, files map[string]string) []string {
 		}
 		d := g.Decide(ctx, policy.Call{Tool: tool, Arguments: c.bytes()})
 		c.check(t, d)
-		if c.OPA != "" {
+		if c.OPA != "" && engine == regoeval.Topdown {
 			require.Equal(t, c.OPA, plainOPA(t, b, name, c), "plain OPA, %s", c.Arguments)
 		}
 		expected = append(expected, c.Expect)
 	}
+	require.Zero(t, rs.Differences())
 	return expected
 }
 

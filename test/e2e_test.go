@@ -3,7 +3,6 @@ package test
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -204,32 +203,6 @@ func mustMarshal(t *testing.T, v any) json.RawMessage {
 // The official TypeScript client sees the same server through the gate as without
 // it, but for the calls that the gate refuses.
 func TestTypeScriptClientSeesTheSameServer(t *testing.T) {
-	type seen struct {
-		Out  map[string]json.RawMessage `json:"out"`
-		Seen json.RawMessage            `json:"seen"`
-	}
-	run := func(command []string) (s seen) {
-		cmd := exec.Command("node", append([]string{"everything.mjs"}, command...)...)
-		cmd.Dir = e2eFolder(t)
-		out, err := cmd.Output()
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(out, &s))
-		return s
-	}
 	server := npmServer(t, "mcp-server-everything", "stdio")
-	direct := run(server)
-	through := run(gated(t, []string{"--bundle", allowAll(t)}, server))
-	ours := []string{"unknown tool", "wrong type", "wrong type, with an output schema"}
-	for name, want := range direct.Out {
-		got := string(through.Out[name])
-		if slices.Contains(ours, name) {
-			continue
-		}
-		require.JSONEq(t, changing.ReplaceAllString(string(want), "TIME"), changing.ReplaceAllString(got, "TIME"), name)
-	}
-	require.Len(t, through.Out, len(direct.Out))
-	require.JSONEq(t, string(direct.Seen), string(through.Seen))
-	require.Contains(t, string(through.Out["unknown tool"]), "-32602")
-	require.Contains(t, string(through.Out["wrong type"]), "schema_violation")
-	require.Contains(t, string(through.Out["wrong type, with an output schema"]), "schema_violation", "a client doesn't reject the refusal because of the output schema")
+	sameButRefused(t, drive(t, "everything.mjs", server...), drive(t, "everything.mjs", gated(t, []string{"--bundle", allowAll(t)}, server)...), refusedSteps...)
 }

@@ -136,7 +136,9 @@ func TestReadmeShowsWhatExamplesDo(t *testing.T) {
 
 func TestBlocksThatNoExampleHasAreFound(t *testing.T) {
 	bodies := map[string]string{"p.ExampleX": "a()\nif b {\n\tc()\n}\n// Output:\n"}
-	block := func(name, text string) []byte { return []byte("Text.\n\n```go " + name + "\n" + text + "```\n\n```go\nfree()\n```\n") }
+	block := func(name, text string) []byte {
+		return []byte("Text.\n\n```go " + name + "\n" + text + "```\n\n```go\nfree()\n```\n")
+	}
 	for _, good := range []string{"a()\n", "a()\nif b {\n\tc()\n}\n", "\tc()\n"} {
 		require.Empty(t, wrongBlocks(block("p.ExampleX", good), bodies), good)
 	}

@@ -152,13 +152,6 @@ func (l *lists) outdated() {
 	}
 }
 
-// size returns how many lists there are.
-func (l *lists) size() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.byKey)
-}
-
 // key returns which list a message with these headers is decided on.
 func (x *exchange) listKey() listKey {
 	_, who := identity(x.r.Header)

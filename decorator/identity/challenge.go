@@ -3,8 +3,8 @@ package identity
 import "strings"
 
 // pointAt returns a WWW-Authenticate value with the URL in place of those of its
-// resource_metadata parameters. Everything else stays as it is.
-func pointAt(challenge, metadata string) string {
+// resource_metadata parameters, and the last of those. Everything else stays as it is.
+func pointAt(challenge, metadata string) (pointed, was string) {
 	var b strings.Builder
 	for i := 0; i < len(challenge); {
 		if challenge[i] == '"' {
@@ -33,7 +33,24 @@ func pointAt(challenge, metadata string) string {
 			continue
 		}
 		b.WriteString(`="` + metadata + `"`)
-		i = valueEnd(challenge, skipSpaces(challenge, value+1))
+		start := skipSpaces(challenge, value+1)
+		i = valueEnd(challenge, start)
+		was = unquoted(challenge[start:i])
+	}
+	return b.String(), was
+}
+
+// unquoted is what a token or a quoted string says.
+func unquoted(s string) string {
+	if !strings.HasPrefix(s, `"`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 1; i < len(s) && s[i] != '"'; i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		b.WriteByte(s[i])
 	}
 	return b.String()
 }

@@ -61,8 +61,8 @@ func FuzzPointAt(f *testing.F) {
 	f.Add(`Bearer error="x", resource_metadata="http://up.example/"`)
 	f.Add(`Basic realm="\"resource_metadata=", Bearer resource_metadata=a`)
 	f.Fuzz(func(t *testing.T, challenge string) {
-		once := pointAt(challenge, "https://gate.example/")
-		if again := pointAt(once, "https://gate.example/"); again != once {
+		once, _ := pointAt(challenge, "https://gate.example/")
+		if again, _ := pointAt(once, "https://gate.example/"); again != once {
 			t.Fatalf("%q became %q and then %q", challenge, once, again)
 		}
 	})

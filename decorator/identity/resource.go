@@ -10,11 +10,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
-
-	"github.com/regogate/regogate/policy/strictjson"
 )
 
 // A Layout says how a gate and the server behind it look to an authorization server.
@@ -50,7 +50,12 @@ type ResourceOptions struct {
 
 // A Resource answers for the protected-resource metadata (RFC 9728) and keeps what the
 // server says about authorization consistent with it.
-type Resource struct{ o ResourceOptions }
+type Resource struct {
+	o ResourceOptions
+	// advertised is where the server said that its metadata is, when that is beside its
+	// endpoint.
+	advertised atomic.Pointer[string]
+}
 
 const (
 	protectedResource = "/.well-known/oauth-protected-resource"
@@ -81,7 +86,7 @@ func NewResource(o ResourceOptions) (*Resource, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Resource{o}, nil
+	return &Resource{o: o}, nil
 }
 
 // MetadataURL is where clients find the metadata: the well-known path before the
@@ -172,11 +177,14 @@ func (r *Resource) upstream(req *http.Request) ([]byte, int) {
 	defer cancel()
 	paths := []string{base + endpoint(r.o.Upstream), base}
 	if !inserted {
-		paths = []string{base, base + endpoint(r.o.Upstream)}
+		slices.Reverse(paths)
+	}
+	if at := r.advertised.Load(); at != nil && base == protectedResource {
+		paths = slices.Insert(paths, 0, *at)
 	}
 	for i, path := range paths {
-		if i > 0 && path == paths[0] {
-			break
+		if slices.Contains(paths[:i], path) {
+			continue
 		}
 		data, status, err := r.get(ctx, path)
 		switch {
@@ -217,21 +225,6 @@ func (r *Resource) get(ctx context.Context, path string) ([]byte, int, error) {
 	return data, resp.StatusCode, err
 }
 
-// rewrite puts the gate's address in place of the server's. What the server signed says
-// the old one and would win over the rest, so it goes.
-func (r *Resource) rewrite(data []byte) ([]byte, error) {
-	if _, err := strictjson.ParseObject(data, strictjson.Limits{}); err != nil {
-		return nil, errors.New("it is not one unambiguous JSON object")
-	}
-	var document map[string]json.RawMessage
-	if err := json.Unmarshal(data, &document); err != nil {
-		return nil, err
-	}
-	document["resource"] = bytes.TrimSpace(encode(r.o.Public.String()))
-	delete(document, "signed_metadata")
-	return encode(document), nil
-}
-
 // ModifyResponse makes an answer of the server say about authorization what is right
 // for the gate's clients; it is a hook for [net/http/httputil.ReverseProxy].
 //
@@ -243,7 +236,9 @@ func (r *Resource) ModifyResponse(resp *http.Response) error {
 	challenges := resp.Header.Values("WWW-Authenticate")
 	if r.o.Layout == Same {
 		for i, c := range challenges {
-			challenges[i] = pointAt(c, r.MetadataURL())
+			var was string
+			challenges[i], was = pointAt(c, r.MetadataURL())
+			r.learn(was)
 		}
 		return nil
 	}

@@ -3,6 +3,7 @@ package identity
 import (
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -70,7 +71,7 @@ func TestSameMetadata(t *testing.T) {
 	require.Equal(t, []string{protectedResource + "/v1/mcp"}, asked)
 
 	// Found at the root when not at the inserted path, and the other way round.
-	documents = map[string]string{protectedResource: `{"resource":"x"}`}
+	documents = map[string]string{protectedResource: `{"resource":"` + server.URL + `"}`}
 	code, body, _ = get(t, r, http.MethodGet, protectedResource+"/mcp")
 	require.Equal(t, 200, code)
 	require.JSONEq(t, `{"resource":"https://gate.example/mcp"}`, body)
@@ -90,6 +91,62 @@ func TestSameMetadata(t *testing.T) {
 	server.Close()
 	code, _, _ = get(t, r, http.MethodGet, protectedResource)
 	require.Equal(t, 502, code)
+}
+
+// A client has to see metadata that isn't about this server as they are, for it must
+// refuse them.
+func TestMetadataOfAnotherResourceStay(t *testing.T) {
+	upstream := mustURL("https://server.example/v1/mcp")
+	for resource, want := range map[string]bool{
+		"https://server.example/v1/mcp": true, "https://server.example/v1/mcp/": true, "https://server.example/v1": true, "https://server.example": true,
+		"https://server.example/": true, "https://SERVER.example:443/v1": true,
+		"https://server.example/v1/m": false, "https://server.example/v1/mcp/x": false, "https://server.example/v2": false, "https://evil.example/v1/mcp": false,
+		"http://server.example/v1/mcp": false, "https://server.example:8443/v1/mcp": false, "https://server.example/?x": false, "https://u@server.example/": false,
+		"": false, "x": false, "%": false,
+	} {
+		require.Equal(t, want, isPartOf(upstream, resource), resource)
+		r := &Resource{o: ResourceOptions{Layout: Same, Public: mustURL("https://gate.example/mcp"), Upstream: upstream, Logger: slog.New(slog.DiscardHandler)}}
+		document, err := json.Marshal(map[string]string{"resource": resource, "signed_metadata": "s"})
+		require.NoError(t, err)
+		got, err := r.rewrite(document)
+		require.NoError(t, err)
+		if want {
+			require.JSONEq(t, `{"resource":"https://gate.example/mcp"}`, string(got), resource)
+		} else {
+			require.Equal(t, string(document), string(got), resource)
+		}
+	}
+	r := &Resource{o: ResourceOptions{Layout: Same, Public: mustURL("https://gate.example/mcp"), Upstream: upstream, Logger: slog.New(slog.DiscardHandler)}}
+	got, err := r.rewrite([]byte(`{"authorization_servers":["https://as.example"]}`))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"authorization_servers":["https://as.example"]}`, string(got))
+}
+
+// The server may keep its metadata elsewhere, and says so in its challenge.
+func TestMetadataWhereTheServerSays(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/elsewhere.json" {
+			_, _ = io.WriteString(w, `{"resource":"http://`+r.Host+`/mcp","scopes_supported":["a"]}`)
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	defer server.Close()
+	r, err := NewResource(ResourceOptions{Layout: Same, Public: mustURL("https://gate.example/mcp"), Upstream: mustURL(server.URL + "/mcp"), Transport: &http.Transport{DisableKeepAlives: true}})
+	require.NoError(t, err)
+	challenge := func(metadata string) {
+		resp := &http.Response{StatusCode: 401, Header: http.Header{"Www-Authenticate": {`Bearer realm="x", resource_metadata="` + metadata + `"`}}}
+		require.NoError(t, r.ModifyResponse(resp))
+		require.Equal(t, `Bearer realm="x", resource_metadata="`+r.MetadataURL()+`"`, resp.Header.Get("WWW-Authenticate"))
+	}
+	challenge("https://evil.example/elsewhere.json")
+	challenge("http://127.0.0.1:1/elsewhere.json")
+	code, _, _ := get(t, r, http.MethodGet, protectedResource+"/mcp")
+	require.Equal(t, 404, code, "the gate doesn't fetch from wherever it is told")
+	challenge(server.URL + `/elsew\h` + `ere.json`)
+	code, body, _ := get(t, r, http.MethodGet, protectedResource+"/mcp")
+	require.Equal(t, 200, code)
+	require.JSONEq(t, `{"resource":"https://gate.example/mcp","scopes_supported":["a"]}`, body)
 }
 
 func TestModifyResponse(t *testing.T) {
@@ -137,7 +194,8 @@ func TestPointAt(t *testing.T) {
 		`Bearer a="x\`:                                                 `Bearer a="x\`,
 		`Bearer resource_metadata="a", DPoP resource_metadata="b"`:     `Bearer resource_metadata="M", DPoP resource_metadata="M"`,
 	} {
-		require.Equal(t, want, pointAt(in, "M"))
+		pointed, _ := pointAt(in, "M")
+		require.Equal(t, want, pointed)
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 // Arguments of 1 MB that are made to keep the masking busy: a log that takes long drops
 // records, which is what somebody with something to hide would want.
 func TestHostileArguments(t *testing.T) {
+	if testing.Short() || raceDetector {
+		t.Skip("-short, or the race detector: skipping 1 MB of arguments made to keep masking busy")
+	}
 	long := func(s string) string { return `{"a":"` + strings.Repeat(s, 1_000_000/len(s)) + `"}` }
 	many := func(s string) string { return `{"a":[` + strings.Repeat(s+",", 900_000/(len(s)+1)) + `1]}` }
 	for name, arguments := range map[string]string{

@@ -27,14 +27,14 @@ func TestDecisionsAreCountedByToolCodeAndEffect(t *testing.T) {
 			b.decide(t.Context(), policy.UnlearnedTool("files", "made up"+" too", nil), `{}`)
 			b.decide(t.Context(), nil, `{}`)
 			require.Equal(t, map[string]int64{
-				"code=allowed,effective=forwarded,server=files,tool=read":              2,
+				"code=allowed,effective=forwarded,server=files,tool=read":               2,
 				"code=denied,effective=" + denied + ",server=files,tool=read":           1,
 				"code=undecided,effective=" + denied + ",server=files,tool=read":        1,
 				"code=schema_violation,effective=" + denied + ",server=files,tool=read": 1,
-				"code=malformed,effective=refused,server=files,tool=read":              2,
-				"code=unknown_tool,effective=refused,server=files,tool=(unknown)":      1,
-				"code=not_ready,effective=refused,server=files,tool=(unknown)":         1,
-				"code=unknown_tool,effective=refused,server=,tool=(unknown)":           1,
+				"code=malformed,effective=refused,server=files,tool=read":               2,
+				"code=unknown_tool,effective=refused,server=files,tool=(unknown)":       1,
+				"code=not_ready,effective=refused,server=files,tool=(unknown)":          1,
+				"code=unknown_tool,effective=refused,server=,tool=(unknown)":            1,
 			}, b.sums("regogate.decisions"))
 			require.Equal(t, map[string]int64{"server=files,tool=read": 1}, b.sums("regogate.decision.warnings"))
 			total := uint64(0)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -175,12 +176,14 @@ func (g *generator) boundaries(i int) bool {
 		most = max(most, len(choices[name]))
 	}
 	g.choices = append(g.choices, choices)
+	g.work = 0
+	base := g.object(top, 0, requiredOnly)
 	for round := range most {
 		for _, name := range names {
 			if round >= len(choices[name]) {
 				continue
 			}
-			arguments := g.object(top, 0, requiredOnly)
+			arguments := maps.Clone(base) // only the top level is changed
 			arguments[name] = choices[name][round]
 			if !g.add(Boundary, arguments) {
 				return false

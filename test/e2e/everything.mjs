@@ -1,11 +1,15 @@
 // Drives server-everything with the official TypeScript client, through whatever command is given, and prints what the
-// client saw as one JSON document: node everything.mjs COMMAND [ARG…]
+// client saw as one JSON document: node everything.mjs COMMAND [ARG…], or node everything.mjs URL
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import {
+  CallToolResultSchema,
   CreateMessageRequestSchema,
   ElicitRequestSchema,
   ListRootsRequestSchema,
+  LoggingMessageNotificationSchema,
+  ResourceUpdatedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 
@@ -14,7 +18,7 @@ const client = new Client(
   { name: "e2e", version: "1.0.0" },
   { capabilities: { sampling: {}, elicitation: { form: {} }, roots: { listChanged: true } } },
 );
-const seen = { sampling: 0, elicitation: 0, roots: 0, listChanged: 0, progress: [] };
+const seen = { sampling: 0, elicitation: 0, roots: 0, listChanged: 0, progress: [], logs: 0, updates: 0 };
 client.setRequestHandler(CreateMessageRequestSchema, async () => {
   seen.sampling++;
   return { role: "assistant", content: { type: "text", text: "hi" }, model: "m", stopReason: "endTurn" };
@@ -30,6 +34,12 @@ client.setRequestHandler(ListRootsRequestSchema, async () => {
 client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
   seen.listChanged++;
 });
+client.setNotificationHandler(LoggingMessageNotificationSchema, () => {
+  seen.logs++;
+});
+client.setNotificationHandler(ResourceUpdatedNotificationSchema, () => {
+  seen.updates++;
+});
 
 const out = {};
 const step = async (name, f) => {
@@ -40,7 +50,8 @@ const step = async (name, f) => {
   }
 };
 
-await client.connect(new StdioClientTransport({ command, args, stderr: "ignore" }));
+const http = command.startsWith("http://") && new StreamableHTTPClientTransport(new URL(command));
+await client.connect(http || new StdioClientTransport({ command, args, stderr: "ignore" }));
 await new Promise((r) => setTimeout(r, 500)); // the server adds tools once it has the roots
 await step("server", async () => [client.getServerVersion()?.name, client.getServerCapabilities()]);
 await step("tools", async () => (await client.listTools()).tools);
@@ -69,9 +80,24 @@ await step("completion", () =>
   client.complete({ ref: { type: "ref/prompt", name: "completable-prompt" }, argument: { name: "department", value: "E" } }),
 );
 await step("ping", () => client.ping());
+await step("task", async () => {
+  const kinds = [];
+  const params = { name: "simulate-research-query", arguments: { topic: "gates", ambiguous: false } };
+  for await (const m of client.experimental.tasks.callToolStream(params, CallToolResultSchema, { task: { ttl: 60_000 } })) {
+    if (m.type !== "taskStatus") kinds.push(m.type === "result" || m.type === "error" ? m : m.type);
+  }
+  return kinds;
+});
+await step("level", () => client.setLoggingLevel("debug"));
+await step("logging", () => client.callTool({ name: "toggle-simulated-logging", arguments: {} }));
+await step("subscribe", () => client.subscribeResource({ uri: "demo://resource/static/document/architecture.md" }));
+await step("updates", () => client.callTool({ name: "toggle-subscriber-updates", arguments: {} }));
+for (let i = 0; i < 100 && (seen.logs === 0 || seen.updates === 0); i++) await new Promise((r) => setTimeout(r, 100));
 await step("unknown tool", () => client.callTool({ name: "no-such-tool", arguments: {} }));
 await step("wrong type", () => client.callTool({ name: "echo", arguments: { message: 7 } }));
 await step("wrong type, with an output schema", () => client.callTool({ name: "get-structured-content", arguments: { location: "Paris" } }));
+await http?.terminateSession?.();
 await client.close();
+for (const many of ["logs", "updates"]) seen[many] = seen[many] > 0; // how many is a matter of time
 seen.progress = seen.progress.length > 0; // how many arrive before the answer is a race, with and without a gate
 process.stdout.write(JSON.stringify({ out, seen }) + "\n");

@@ -67,7 +67,7 @@ call := {
 }
 
 test_refused_until_reviewed if {
-	some reason in %[4]s.deny with input as call with data.settings.reviewed as {}
+	some reason in %[4]s.deny with input as call with data.settings.reviewed as {%[1]s: false}
 	reason.rule == "not-reviewed"
 }
 

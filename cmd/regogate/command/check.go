@@ -23,6 +23,8 @@ type checkFlags struct {
 	caller        string
 	calls         string
 	noSchema      bool
+	explain       bool
+	explained     explained
 }
 
 const aboutCheck = `Decide one call, or many.
@@ -53,6 +55,7 @@ func newCheck() *cobra.Command {
 	fs.StringVar(&f.caller, "caller", "", "who calls: `JSON` object of subject, tenant, scopes, claims")
 	fs.StringVar(&f.calls, "calls", "", "decide many calls: `FILE` of JSON lines, or - for standard input")
 	fs.BoolVar(&f.noSchema, "no-schema", false, "there is no schema to check; the rules still run")
+	fs.BoolVar(&f.explain, "explain", false, "say of one call which rules refused it, with which values, or came nearest; for operators only")
 	return c
 }
 
@@ -67,7 +70,7 @@ func (f *checkFlags) run(c *cobra.Command) error {
 	if cfg.Tools.File == "" && !f.noSchema {
 		return usage{"check", "neither --tools nor --no-schema", "give --tools FILE, or say --no-schema when there is no schema to check"}
 	}
-	s, err := setup.New(c.Context(), cfg, nil)
+	s, err := setup.New(c.Context(), cfg, f.recorder())
 	if err != nil {
 		return err
 	}
@@ -98,6 +101,8 @@ func (f *checkFlags) valid(c *cobra.Command) error {
 	switch {
 	case given("calls") && one:
 		return usage{"check", "--calls and one call", "give --calls alone, or --tool with its arguments"}
+	case given("calls") && f.explain:
+		return usage{"check", "--explain with --calls", "explain one call: give --tool with its arguments"}
 	case given("calls") && f.calls == "":
 		return usage{"check", "--calls has no value", "give it a file, or -"}
 	case given("tools") && f.noSchema:
@@ -154,6 +159,11 @@ func (f *checkFlags) one(c *cobra.Command, s *setup.Setup, tools *setup.Tools) e
 		return fmt.Errorf("check: standard output: %w", err)
 	}
 	explain(c.ErrOrStderr(), "check: ", d)
+	if f.explain {
+		if err := f.explained.write(c.Context(), c.ErrOrStderr()); err != nil {
+			return fmt.Errorf("check: --explain: %w", err)
+		}
+	}
 	if !d.Allowed {
 		return exit(refused)
 	}
@@ -192,4 +202,12 @@ func open(c *cobra.Command, flag, name string) (io.Reader, func(), error) {
 		return nil, nil, usage{"check", flag + " " + name, err.Error() + ": give a file that can be read"}
 	}
 	return file, func() { file.Close() }, nil
+}
+
+// recorder is who keeps what there is to explain, nil where nobody asks.
+func (f *checkFlags) recorder() policy.Recorder {
+	if !f.explain {
+		return nil
+	}
+	return &f.explained
 }

@@ -57,13 +57,20 @@ type gateFlags struct {
 	mode     string
 	server   string
 	format   formatFlag
+	more     []flagOverride // those that one command has beside these
+}
+
+// A flagOverride is a flag that lays its value over a key.
+type flagOverride struct {
+	name, key string
+	value     any
 }
 
 func (f *gateFlags) register(c *cobra.Command) {
 	fs := c.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&f.config, "config", "", "configuration `FILE` (.yaml, .yml or .json)")
-	fs.StringArrayVar(&f.bundles, "bundle", nil, "policy: `DIR`, a .tar.gz, or the word starter; may be repeated")
+	fs.StringArrayVar(&f.bundles, "bundle", nil, "policy: `DIR`, a .tar.gz, an http(s) URL, or the word starter; may be repeated")
 	fs.StringVar(&f.settings, "settings", "", "JSON `FILE` laid over data.settings")
 	fs.StringVar(&f.tools, "tools", "", "tools/list result: JSON `FILE`")
 	fs.StringVar(&f.server, "server", "", "what the server is called in the policy: `NAME`")
@@ -77,16 +84,13 @@ func (f *gateFlags) load(c *cobra.Command) (config.Config, error) {
 	if c.Flags().Changed("config") && f.config == "" {
 		return config.Config{}, usage{"--config names no file", c.CommandPath(), "give it a file, or leave it out"}
 	}
-	for _, flag := range []struct {
-		name, key string
-		value     any
-	}{
+	for _, flag := range append([]flagOverride{
 		{"bundle", "bundle", f.bundles},
 		{"settings", "settings", f.settings},
 		{"tools", "tools.file", f.tools},
 		{"mode", "mode", f.mode},
 		{"server", "server.name", f.server},
-	} {
+	}, f.more...) {
 		if !c.Flags().Changed(flag.name) {
 			continue
 		}

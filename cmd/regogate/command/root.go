@@ -32,7 +32,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage{oneLine(err.Error()), c.CommandPath(), "see " + c.CommandPath() + " --help"}
 	})
-	root.AddCommand(newCheck(), newInit(), newRun(), newTry(), newVerify(), newVersion())
+	root.AddCommand(newCheck(), newExplain(), newInit(), newReplay(), newRun(), newServe(), newStatus(), newTest(), newTry(), newVerify(), newVersion())
 	root.SetHelpCommand(newHelp(root))
 	return root
 }

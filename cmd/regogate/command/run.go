@@ -25,18 +25,27 @@ policy allows reach it byte for byte as they came; the others are answered in it
 place. What is on, what is off, what decides each tool and what was refused is told on
 standard error, without what arguments say.
 
+The bundles are followed: a new revision is in force as soon as it is there and good.
+With --config, SIGHUP reads the configuration again, for mode and shadow.until; without
+it, SIGHUP is passed on to the server like SIGTERM.
+
 run exits with the server's own exit status, or with 2 when it could not start the
 gate; then the server wasn't started either.`
 
 func newRun() *cobra.Command {
 	var f gateFlags
+	var admin string
 	c := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
 		Short: "Gate a stdio MCP server",
 		Long:  aboutRun,
-		RunE:  func(c *cobra.Command, args []string) error { return runServer(c, &f, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			f.more = []flagOverride{{"admin", "admin.listen", admin}}
+			return runServer(c, &f, args)
+		},
 	}
 	f.register(c)
+	registerAdmin(c, &admin)
 	c.Flags().Lookup("format").Usage = "of the log: text or json; `auto` is text"
 	c.Flags().Lookup("tools").Usage = "tools/list result to report on before the server starts: JSON `FILE`"
 	c.Flags().SetInterspersed(false) // what follows the server's name is the server's
@@ -55,36 +64,51 @@ func runServer(c *cobra.Command, f *gateFlags, command []string) error {
 	log := report.NewAsync(c.ErrOrStderr(), json)
 	defer log.Close()
 	r := report.New(log, json)
-	s, err := setup.Prepare(cfg, r)
+	watched, err := observe(cfg, r)
 	if err != nil {
 		return err
 	}
-	return closing(c, s, gateServer(c, s, r, command))
+	s, err := setup.Prepare(cfg, watched.recorder())
+	if err != nil {
+		return err
+	}
+	return closing(c, s, gateServer(reloader{c, f, s, r}, watched, command))
 }
 
 // gateServer loads the policy, reports, and runs the server behind the gate.
-func gateServer(c *cobra.Command, s *setup.Setup, r *report.Report, command []string) error {
+func gateServer(reload reloader, watched *observation, command []string) error {
+	c, s, r := reload.c, reload.s, reload.r
 	cfg := s.Config
 	passes, err := stdioproxy.PassUndecided(methods(cfg))
 	if err != nil {
 		return setup.Attribute(cfg, err)
 	}
+	r.Shadow(s)
+	unlisten, err := watched.listen(s, passes)
+	if err != nil {
+		return err
+	}
+	defer unlisten()
+	stop := func() {}
+	defer func() { stop() }()
 	load := func(ctx context.Context) error {
-		if err := s.Load(ctx); err != nil {
+		end, err := watched.watch(ctx, s)
+		if err != nil {
 			return err
 		}
+		stop = end
 		r.Start(s, passes)
 		return reportFile(s, r)
 	}
 	if s.Certain() && cfg.Tools.File == "" {
 		// Nothing can be wrong with what is loaded, so the server may start meanwhile. It
 		// hears nothing from the client before.
-		return serve(c, s, r, command, load)
+		return gateStdio(reload, watched.tools(s.Gate), command, load)
 	}
 	if err := load(c.Context()); err != nil {
 		return err
 	}
-	return serve(c, s, r, command, nil)
+	return gateStdio(reload, watched.tools(s.Gate), command, nil)
 }
 
 // reportFile reports on the tools of the file that the configuration names.
@@ -102,11 +126,16 @@ func reportFile(s *setup.Setup, r *report.Report) error {
 	return nil
 }
 
-// serve runs the server behind the gate until it ends.
-func serve(c *cobra.Command, s *setup.Setup, r *report.Report, command []string, ready func(context.Context) error) error {
+// gateStdio runs the server behind the gate until it ends.
+func gateStdio(reload reloader, onTools func([]*policy.Tool), command []string, ready func(context.Context) error) error {
+	c, s, r := reload.c, reload.s, reload.r
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !reload.reloads() {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
+	defer reload.run(c.Context())()
 	var notReady error
 	if load := ready; load != nil {
 		ready = func(ctx context.Context) error {
@@ -125,7 +154,7 @@ func serve(c *cobra.Command, s *setup.Setup, r *report.Report, command []string,
 		Methods: methods(s.Config),
 		Signals: signals,
 		Logger:  r.Logger(),
-		OnTools: reportNew(s.Gate, r),
+		OnTools: onTools,
 		Hold:    stdioproxy.Hold(s.Config.Hold),
 	})
 	switch {

@@ -143,7 +143,7 @@ func (f *verifyFlags) verify(c *cobra.Command, s *setup.Setup, command []string)
 	if o.Tools, err = f.tools(c, s, command); err != nil {
 		return lint.Report{}, err
 	}
-	source, err := bundles.Source(setup.BundleOptions(s.Config))
+	source, err := bundles.Source(c.Context(), setup.BundleOptions(s.Config))
 	var broken *regoeval.LoadError
 	if errors.As(err, &broken) {
 		return lint.Broken(broken.Findings), nil

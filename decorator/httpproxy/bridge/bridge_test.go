@@ -309,7 +309,8 @@ func TestCrash(t *testing.T) {
 
 	a = post(t, b, "", `{"jsonrpc":"2.0","id":"c","method":"completion/complete","params":{"_meta":{"a":1`+modern+`}}}`)
 	require.Equal(t, []string{fmt.Sprintf(want, "c")}, a.messages)
-	begin(t, b)
+	// That process ended without having said anything, so there may be a pause.
+	require.Eventually(t, func() bool { return post(t, b, "", hello).status == 200 }, 20*time.Second, 10*time.Millisecond)
 }
 
 // A server that can't be started, or ends at once, is not started over and over.
@@ -387,6 +388,25 @@ func TestNoise(t *testing.T) {
 	b := newBridge(t, "good", nil)
 	a := post(t, b, begin(t, b), `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel"}`)
 	require.Equal(t, []string{`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`, `{"jsonrpc":"2.0","id":1,"result":{}}`}, a.messages)
+}
+
+// What waits for a listener is bounded, and a question that finds no room is answered.
+func TestBacklogIsBounded(t *testing.T) {
+	b := newBridge(t, "good", nil)
+	session := begin(t, b)
+	ask := func(id int, method string) answer {
+		r := request(context.Background(), http.MethodPost, session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method))
+		r.Header.Set("Accept", "application/json")
+		return do(t, b, r)
+	}
+	for i := range backlog + 10 {
+		require.Equal(t, 200, ask(i, "resources/list").status)
+	}
+	require.Contains(t, ask(1, "tools/list").messages[0], "doesn't listen")
+	s := b.session(request(context.Background(), http.MethodGet, session, ""))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	require.Len(t, s.waiting, backlog)
 }
 
 // A request that is cancelled ends, though its server says nothing more of it.

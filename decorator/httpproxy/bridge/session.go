@@ -32,6 +32,7 @@ type session struct {
 	exchanges []*exchange // in the order in which they came
 	listening *stream     // of the GET that is open; nil when none is
 	waiting   []mcpwire.ServerMessage
+	held      int       // bytes of what waits
 	busy      int       // streams and exchanges that are open
 	used      time.Time // when something was open last
 }
@@ -104,8 +105,9 @@ func (s *session) tell(m mcpwire.ServerMessage) {
 			return
 		}
 	}
-	if len(s.waiting) < backlog {
+	if len(s.waiting) < backlog && s.held+len(m.Raw) <= s.b.o.MessageBytes {
 		s.waiting = append(s.waiting, m)
+		s.held += len(m.Raw)
 		return
 	}
 	s.b.o.Logger.Warn("nobody listens to a server process: what it says is dropped")
@@ -120,7 +122,7 @@ func (s *session) tell(m mcpwire.ServerMessage) {
 // flush gives what waits to somebody new. The lock is held.
 func (s *session) flush() {
 	waiting := s.waiting
-	s.waiting = nil
+	s.waiting, s.held = nil, 0
 	for _, m := range waiting {
 		s.tell(m)
 	}

@@ -1,6 +1,8 @@
 package closures
 
 import (
+	"slices"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/ir"
 )
@@ -32,6 +34,7 @@ func (b *body) once(l ir.Local) bool {
 func (b *body) operand(o ir.Operand) operand {
 	switch v := o.Value.(type) {
 	case ir.StringIndex:
+		b.mention(b.text(int(v)))
 		return scalarOperand(constantVal(ast.String(b.text(int(v)))))
 	case ir.Bool:
 		return scalarOperand(boolVal(bool(v)))
@@ -60,6 +63,15 @@ func (b *body) local(l ir.Local) operand {
 		return o
 	}
 	return operand{kind: fromLocal, index: int(l), path: b.below[l]}
+}
+
+// maxConstants is how many constants are kept, to make inputs of.
+const maxConstants = 48
+
+func (b *body) mention(x any) {
+	if p := b.program; len(p.constants) < maxConstants && !slices.Contains(p.constants, x) {
+		p.constants = append(p.constants, x)
+	}
 }
 
 func (b *body) operands(ops []ir.Operand) []operand {
@@ -123,6 +135,9 @@ func (b *body) pair(s, after ir.Stmt) (out compiled, both bool) {
 	case *ir.DotStmt:
 		return b.dot(s, after), false
 	case *ir.CallStmt:
+		if out, ok := b.aliased(s); ok {
+			return out, false
+		}
 		// call; result != false: one condition
 		if ne, ok := after.(*ir.NotEqualStmt); ok && ne.A.Value == ir.Val(s.Result) && ne.B.Value == ir.Val(ir.Bool(false)) && b.uses.read[s.Result] == 1 && s.Result >= b.first {
 			if run := b.condition(s); run != nil {

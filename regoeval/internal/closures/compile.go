@@ -18,9 +18,10 @@ type compilation struct {
 	program  *Program
 	byName   map[string]*function
 	byPath   map[string]*function
-	query    *ir.Func        // the query as a function, nil for a rule
-	keyed    map[string]bool // partial rules over data (see keyed.go)
-	foldData bool            // no `with` replaces data: it is a constant
+	query    *ir.Func          // the query as a function, nil for a rule
+	aliases  map[string]*alias // by function
+	keyed    map[string]bool   // partial rules over data (see keyed.go)
+	foldData bool              // no `with` replaces data: it is a constant
 	slotKeys map[slotKey]int
 }
 
@@ -71,7 +72,11 @@ func (p *Plan) compile(rule *ir.Func, query *ir.Plan, data *Data) (_ *Program, e
 	}
 	funcs := c.reachable(start)
 	c.checkLiterals(funcs)
-	p.checkIndexed(funcs)
+	p.checkSources(funcs)
+	c.aliases = map[string]*alias{}
+	for _, f := range funcs {
+		c.aliases[f.Name] = c.aliasOf(f)
+	}
 	c.keyed = keyedFuncs(c.plan, funcs)
 	c.foldData = !slices.ContainsFunc(funcs, func(f *ir.Func) bool { return replacesData(f.Blocks) })
 	for _, f := range funcs {

@@ -13,22 +13,19 @@ import (
 // the marker was set keeps it from being tested. Here the marker is cleared first, and
 // tested however the body ends.
 func (b *body) not(s *ir.NotStmt) statement {
-	n := len(s.Block.Stmts)
-	if n == 0 {
-		return never
-	}
-	test, ok := s.Block.Stmts[n-1].(*ir.IsDefinedStmt)
-	if !ok || test.Source <= ir.Data {
+	test, ok := markerOf(s)
+	if !ok {
 		return b.notBlock(s.Block.Stmts)
 	}
+	n := len(s.Block.Stmts)
 	inside := newUses()
 	inside.block(s.Block)
-	if n > 1 && inside.written[test.Source] == 1 {
-		if a, ok := s.Block.Stmts[n-2].(*ir.AssignVarStmt); ok && a.Target == test.Source && a.Source.Value == ir.Val(ir.Bool(true)) {
+	if n > 1 && inside.written[test] == 1 {
+		if a, ok := s.Block.Stmts[n-2].(*ir.AssignVarStmt); ok && a.Target == test && a.Source.Value == ir.Val(ir.Bool(true)) {
 			return b.notBlock(s.Block.Stmts[:n-2]) // the marker says no more than that the block ends
 		}
 	}
-	x, marker := b.block(s.Block.Stmts[:n-1]), int(test.Source)
+	x, marker := b.block(s.Block.Stmts[:n-1]), int(test)
 	return func(f *frame) int {
 		f.locals[marker] = val{}
 		if r := x.run(f); r > undefined {
@@ -66,8 +63,9 @@ func negated(r int) int {
 	return r - 1
 }
 
-// marks finds iterations that do nothing but set a marker (the bodies of not, every,
-// and, or): once it is set, nothing can change, and topdown stops there.
+// marks finds iterations that do nothing but set a marker (the bodies of every, and, or):
+// once it is set, nothing can change, and topdown stops there. It doesn't in the body of
+// `not`, whose other solutions may fail.
 func marks(b *ir.Block) (ir.Local, bool) {
 	if len(b.Stmts) == 0 {
 		return 0, false
@@ -132,7 +130,7 @@ func (b *body) iterate(s *ir.ScanStmt) statement {
 func (b *body) iteration(s *ir.ScanStmt) statement {
 	x := b.block(s.Block.Stmts)
 	marker, ok := marks(s.Block)
-	if !ok || !b.uses.pinned[marker] {
+	if !ok || !b.uses.pinned[marker] || b.uses.negated[marker] {
 		return func(f *frame) int {
 			if !f.step() {
 				return stop

@@ -23,7 +23,8 @@ type evaluation struct {
 	in      root
 	data    root
 	frames  []frame // by function: Rego has no recursion
-	left    int64   // steps
+	first   int64   // steps at the beginning
+	left    int64   // steps still to go
 	errs    []error
 	fatal   error
 	rows    []ast.Value

@@ -28,7 +28,7 @@ var errPlanned = errors.New("planned")
 type planKey struct{}
 
 // IsTarget implements rego.TargetPlugin.
-func (planner) IsTarget(t string) bool { return registered && t == target }
+func (planner) IsTarget(t string) bool { return t == target }
 
 // PrepareForEval implements rego.TargetPlugin.
 func (planner) PrepareForEval(ctx context.Context, p *ir.Policy, _ ...rego.PrepareOption) (rego.TargetPluginEval, error) {
@@ -53,9 +53,9 @@ func unsupported(format string, args ...any) error {
 // A Plan is OPA's plan of a query, and what it doesn't tell of the rules.
 type Plan struct {
 	policy *ir.Policy
-	// indexed are the paths of rules in which topdown evaluates more than the plan.
-	indexed []string
-	more    map[string]*topdown.Builtin
+	// unplannable says why rules are left to topdown, by their paths.
+	unplannable map[string]string
+	more        map[string]*topdown.Builtin
 }
 
 // NewPlan has OPA plan a query against compiled modules. Whatever keeps OPA from it is
@@ -66,6 +66,9 @@ func NewPlan(ctx context.Context, c *ast.Compiler, query ast.Body, more map[stri
 			err = unsupported("OPA's planner panicked: %v", x)
 		}
 	}()
+	if !registered {
+		return nil, unsupported("the target is not registered")
+	}
 	options := []func(*rego.Rego){rego.Compiler(c), rego.ParsedQuery(query), rego.Target(target)}
 	for name, b := range more {
 		options = append(options, rego.FunctionDyn(&rego.Function{Name: name, Decl: b.Decl.Decl}, nil))
@@ -76,7 +79,7 @@ func NewPlan(ctx context.Context, c *ast.Compiler, query ast.Body, more map[stri
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case policy != nil && errors.Is(err, errPlanned):
-		return &Plan{policy, indexed(c), more}, nil
+		return &Plan{policy, unplannable(c), more}, nil
 	case err == nil:
 		return nil, unsupported("OPA made no plan")
 	default:

@@ -52,6 +52,8 @@ type Result struct {
 	Value ast.Value
 	// Rows are the results of a query, one object each.
 	Rows []ast.Value
+	// Steps is how many it took.
+	Steps int64
 	// Errors are those of built-ins, in the order in which they came.
 	Errors []error
 	// Err ended the evaluation: a conflict, the budget, the deadline, a panic.
@@ -63,11 +65,12 @@ func (r *Result) Clean() bool { return r.Err == nil && len(r.Errors) == 0 }
 
 // A Program is compiled rules. It never changes and is safe for concurrent use.
 type Program struct {
-	main  *function
-	funcs []*function
-	slots []slotPlan
-	data  val
-	idle  sync.Pool
+	main      *function
+	funcs     []*function
+	slots     []slotPlan
+	constants []any // some of those that the rules mention, as decoded JSON
+	data      val
+	idle      sync.Pool
 }
 
 // A function is one planned function: a rule document, or a function of the policy.
@@ -108,7 +111,7 @@ func (p *Program) Eval(ctx context.Context, input any, o Options) (r Result) {
 		p.main.run(f)
 		r.Rows = e.rows
 	}
-	r.Errors, r.Err = e.errs, e.fatal
+	r.Errors, r.Err, r.Steps = e.errs, e.fatal, e.first-e.left
 	if r.Err != nil {
 		r.Value, r.Rows = nil, nil
 	}
@@ -130,6 +133,7 @@ func (p *Program) begin(ctx context.Context, input any, o Options) *evaluation {
 	if o.Steps <= 0 {
 		e.left = 1<<63 - 1
 	}
+	e.first = e.left
 	e.data.val = p.data
 	e.in.data = &e.data
 	switch x := input.(type) {

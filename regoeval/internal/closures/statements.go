@@ -1,6 +1,7 @@
 package closures
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -150,6 +151,7 @@ func (b *body) assignment(s ir.Stmt) compiled {
 	case *ir.MakeNullStmt:
 		return b.make(s.Target, val{kind: null})
 	case *ir.MakeNumberRefStmt:
+		b.mention(json.Number(b.text(s.Index)))
 		return b.make(s.Target, numberVal(b.text(s.Index)))
 	case *ir.AssignVarOnceStmt:
 		return plain(b.assignOnce(s))

@@ -40,6 +40,8 @@ var traps = map[string]string{
 	"a marker of not is left from another iteration": `deny contains x.n if { some x in input.l; not { some t in x.tags; t == "ok" } }`,
 	"a marker of not is left from another rule":      "deny contains \"a\" if { input.a == \"a\"; input.b == \"c\" }\ndeny contains \"none\" if not { some t in input.l; t == \"zz\" }",
 	"a marker of not inside of every":                `deny contains "x" if every x in input.l { not { some t in x.tags; t == "ok" } }`,
+	"not is decided, and a later solution fails":     "deny contains \"x\" if not { some x in input.l; to_number(x) > 0 }\ndeny contains \"y\" if { input.a; not { walk(input.l, [p, v]); not { some i in p; v == to_number(input.b) } } }",
+	"another name for a part of the input":           "args := input.o\nn := input.n\nd := data.d.m\ndeny contains args.x\ndeny contains y if { y := args.x with input.o as {\"x\": \"w\"} }\ndeny contains d[n]\ndeny contains d[input.a]\ndeny contains \"no\" if not args.x == \"a\"",
 	"not over rules by name":                         "r.x[k] := v if some k, v in input.o\nr.y contains v if some v in input.l\nr.w := input.a\ndeny contains \"none\" if { not { some v in r } }\ndeny contains \"no a\" if not { some v in r; v == \"a\" }",
 	"an iteration goes on after every is decided":    `deny contains "x" if { every x in input.l { to_number(x) > 0 } }`,
 	"a failed built-in is not false":                 "deny contains \"x\" if not startswith(input.a, 1)\ndeny contains \"y\" if { startswith(input.n, \"1\") }",
@@ -167,9 +169,12 @@ func TestPanicsEndAnEvaluation(t *testing.T) {
 
 // unsupportedRules are left to topdown.
 var unsupportedRules = map[string]string{
-	"a look-up in a set of variables":           "deny contains \"x\" if { s := {\"z\", input.a, input.b}; s[\"a\"] }",
-	"a look-up in an object of variables":       "deny contains y if { s := {\"z\": 1, input.a: 2, input.b: 3}; y := s[\"a\"] }",
-	"an object of variables with one key twice": "deny contains {\"a\": 1, input.a: 2, input.b: 3}\no := {\"a\": 1, input.a: 2, input.b: 3}\ndeny contains o\ndeny contains o[\"a\"]\ndeny contains o[input.a]\ndeny contains count(o)\ndeny contains json.marshal(o)\ndeny contains \"e\" if o == {\"a\": 2, \"b\": 3}\ndeny contains \"f\" if o.a == 1",
+	"with replaces input after a function":               "f(x) := x\ng(x) := 1\ndeny contains y if { y := [f(1), input.a] with f as g with input.a as 2 }",
+	"a comprehension as a condition":                     "deny contains \"x\" if {x | x := to_number(input.a)}",
+	"a comprehension of an outer variable that may fail": "deny contains [x, ys] if { some x in input.l; ys := [y | some y in input.o; y.k == x; to_number(y.n) > 0] }",
+	"a look-up in a set of variables":                    "deny contains \"x\" if { s := {\"z\", input.a, input.b}; s[\"a\"] }",
+	"a look-up in an object of variables":                "deny contains y if { s := {\"z\": 1, input.a: 2, input.b: 3}; y := s[\"a\"] }",
+	"an object of variables with one key twice":          "deny contains {\"a\": 1, input.a: 2, input.b: 3}\no := {\"a\": 1, input.a: 2, input.b: 3}\ndeny contains o\ndeny contains o[\"a\"]\ndeny contains o[input.a]\ndeny contains count(o)\ndeny contains json.marshal(o)\ndeny contains \"e\" if o == {\"a\": 2, \"b\": 3}\ndeny contains \"f\" if o.a == 1",
 	"the planner":                                       `deny contains "x" if { {"a": 1} = {k: v | some k, v in input.l} }`,
 	"http.send":                                         `deny contains x if x := http.send({"method": "get", "url": input.u})`,
 	"equal numbers are one element":                     `deny contains [x | some x in {1, 1.0, input.n}]`,

@@ -8,13 +8,15 @@ type uses struct {
 	written, read map[ir.Local]int
 	// pinned locals are reset, tested for having a value, changed in place, or replaced
 	// by `with`: what they hold depends on when one asks.
-	pinned    map[ir.Local]bool
+	pinned map[ir.Local]bool
+	// negated locals are markers of a `not`.
+	negated   map[ir.Local]bool
 	withInput bool
 	highest   ir.Local
 }
 
 func newUses() *uses {
-	return &uses{written: map[ir.Local]int{}, read: map[ir.Local]int{}, pinned: map[ir.Local]bool{}, highest: ir.Unused}
+	return &uses{written: map[ir.Local]int{}, read: map[ir.Local]int{}, pinned: map[ir.Local]bool{}, negated: map[ir.Local]bool{}, highest: ir.Unused}
 }
 
 func (u *uses) block(b *ir.Block) {
@@ -31,6 +33,9 @@ func (u *uses) block(b *ir.Block) {
 		for _, l := range e.pins {
 			u.pinned[l] = true
 		}
+		if l, ok := markerOf(s); ok {
+			u.negated[l] = true
+		}
 		if w, ok := s.(*ir.WithStmt); ok && w.Local == ir.Input {
 			u.withInput = true
 		}
@@ -38,6 +43,19 @@ func (u *uses) block(b *ir.Block) {
 			u.block(n)
 		}
 	}
+}
+
+// markerOf returns the local that a negation tests at its end.
+func markerOf(s ir.Stmt) (ir.Local, bool) {
+	n, ok := s.(*ir.NotStmt)
+	if !ok || len(n.Block.Stmts) == 0 {
+		return 0, false
+	}
+	d, ok := n.Block.Stmts[len(n.Block.Stmts)-1].(*ir.IsDefinedStmt)
+	if !ok || d.Source <= ir.Data {
+		return 0, false
+	}
+	return d.Source, true
 }
 
 // nested returns the blocks in a statement.

@@ -15,6 +15,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/regogate/regogate/cmd/regogate/internal/setup"
 	"github.com/regogate/regogate/config"
@@ -47,17 +48,7 @@ func (r *Report) Logger() *slog.Logger { return slog.New(once{r.log.Handler(), r
 // server undecided.
 func (r *Report) Start(s *setup.Setup, passes []string) {
 	settings := s.Config.Settings()
-	if s.Config.Mode == string(policy.Shadow) {
-		r.log.Error("SHADOW MODE: calls that the rules refuse ARE FORWARDED to the server and only recorded", origin(settings, "mode")...)
-	}
-	var deny, warn int
-	packages := s.Rules.Packages()
-	for _, p := range packages {
-		deny += p.Deny
-		warn += p.Warn
-	}
-	r.log.Info("policy in force", "revision", s.Rules.Revision(), "bundle", strings.Join(s.Config.Bundle, ", "),
-		"packages", len(packages), "deny_rules", deny, "warn_rules", warn, "pinned_tools", s.Rules.Pins())
+	r.policy(s)
 	r.settings(settings)
 	if len(s.Config.Caller.Require) > 0 {
 		r.log.Info("required of every caller", "caller.require", strings.Join(s.Config.Caller.Require, ", "))
@@ -68,6 +59,56 @@ func (r *Report) Start(s *setup.Setup, passes []string) {
 	}
 	if len(passes) > 0 {
 		r.log.Warn("these methods reach the server undecided", "methods", strings.Join(passes, ", "))
+	}
+}
+
+// Shadow says so, as the first line, when the configuration asks for shadow mode.
+func (r *Report) Shadow(s *setup.Setup) {
+	if s.Config.Mode == string(policy.Shadow) {
+		r.Mode(s, "set by "+whereSet(s.Config.Settings(), "mode"))
+	}
+}
+
+// Mode says which mode is in force and why: shadow mode as loudly as possible.
+func (r *Report) Mode(s *setup.Setup, why string) {
+	switch mode, until := s.Gate.Mode(); {
+	case mode == policy.Shadow && until.IsZero():
+		r.log.Error("SHADOW MODE: calls that the rules refuse ARE FORWARDED to the server and only recorded", "mode", mode, "why", why)
+	case mode == policy.Shadow:
+		r.log.Error("SHADOW MODE: calls that the rules refuse ARE FORWARDED to the server and only recorded", "mode", mode, "why", why, "until", until.Format(time.RFC3339))
+	default:
+		r.log.Warn("calls that the rules refuse are refused", "mode", mode, "why", why)
+	}
+}
+
+// policy says what is in force at the start.
+func (r *Report) policy(s *setup.Setup) {
+	bundle := strings.Join(bundleNames(s.Config), ", ")
+	if s.Rules == nil {
+		r.log.Error("no policy in force: every call is not_ready until a bundle is loaded", "bundle", bundle)
+		return
+	}
+	p := policyStatus(s.Rules)
+	r.log.Info("policy in force", "revision", p.Revision, "bundle", bundle,
+		"packages", p.Packages, "deny_rules", p.DenyRules, "warn_rules", p.WarnRules, "pinned_tools", p.PinnedTools)
+	r.engines(p.Engines)
+	r.unkept(s)
+}
+
+// unkept says what a bundle from a server lacks to be trusted and found again.
+func (r *Report) unkept(s *setup.Setup) {
+	for _, name := range s.Config.Bundle {
+		scheme, _, isURL := strings.Cut(name, "://")
+		name, _, _ = strings.Cut(name, "?")
+		switch {
+		case !isURL:
+			continue
+		case len(s.Config.Bundles.Keys) == 0:
+			r.log.Warn("OFF: whoever can write to the server, or stands between, decides: bundles.keys is not set", "bundle", name, "scheme", scheme)
+		}
+		if s.Config.Bundles.State == "" {
+			r.log.Warn("OFF: the last good bundle is not kept, and an older one is not noticed after a restart: bundles.state is not set", "bundle", name)
+		}
 	}
 }
 
@@ -103,35 +144,28 @@ func weakens(s config.Setting) bool {
 	return s.Off != "" && (s.Name != "methods" || strings.Contains(s.Value, "action: pass"))
 }
 
-func origin(settings []config.Setting, key string) []any {
+func whereSet(settings []config.Setting, key string) string {
 	for _, s := range settings {
 		if s.Name == key {
-			return []any{key, s.Value, "set_by", s.Origin}
+			return s.Origin
 		}
 	}
-	return nil
+	return ""
 }
 
 // Tool says what decides the calls of one tool, or why they are all refused.
 func (r *Report) Tool(gate *policy.Gate, t *policy.Tool) {
 	cover := gate.Cover(t)
-	var names []string
-	var deny, warn int
-	for _, p := range cover.Packages {
-		names = append(names, p.Path)
-		deny += p.Deny
-		warn += p.Warn
-	}
-	attrs := []any{"tool", short(t.Name()), "packages", strings.Join(names, ", "), "deny_rules", deny, "warn_rules", warn, "schema", t.Digest()}
-	code, why := refusesAll(gate.Options(), t, cover)
+	s := toolStatus(gate, t)
+	attrs := []any{"tool", s.Name, "packages", strings.Join(s.Packages, ", "), "deny_rules", s.DenyRules, "warn_rules", s.WarnRules, "schema", s.Schema}
 	if message, detail := cover.Pin.Differs(t); message != "" && gate.Options().Pins == policy.PinsWarn {
-		r.log.Warn("tool: not as it is pinned, and called all the same", "tool", short(t.Name()), "why", message, "detail", oneLine(detail), "tools.pins", "warn")
+		r.log.Warn("tool: not as it is pinned, and called all the same", "tool", s.Name, "why", message, "detail", oneLine(detail), "tools.pins", "warn")
 	}
-	if code == "" {
+	if s.RefusedAs == "" {
 		r.log.Info("tool", attrs...)
 		return
 	}
-	r.log.Warn("tool: every call is refused", append(attrs, "code", string(code), "why", why)...)
+	r.log.Warn("tool: every call is refused", append(attrs, "code", string(s.RefusedAs), "why", s.Why)...)
 }
 
 // refusesAll says with which code every call of t is refused, "" when none is known to be.

@@ -5,7 +5,8 @@
 //
 // # Limits
 //
-// What it makes belongs to one revision of the bundles: nothing is watched or reloaded.
+// What Load makes belongs to one revision of the bundles; only Watch follows them. A
+// changed configuration is read again for its mode alone.
 package setup
 
 import (
@@ -16,6 +17,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/regogate/regogate/bundles"
 	"github.com/regogate/regogate/config"
@@ -28,12 +30,20 @@ import (
 // A Setup is everything that a command needs to decide calls.
 type Setup struct {
 	Config config.Config
-	Rules  *regoeval.Ruleset
-	Gate   *policy.Gate  // with Rules in force
-	Caller policy.Caller // who calls, as far as the configuration says
+	Rules  *regoeval.Ruleset // the first in force, for reports
+	Gate   *policy.Gate      // with Rules in force
+	Caller policy.Caller     // who calls, as far as the configuration says
+	// Bundles keeps Rules up to date after Watch; nil after Load.
+	Bundles *bundles.Watcher
 	// Decisions is the decision log, nil when there is none; see Close.
 	Decisions *decisionlog.Log
+
+	inForce atomic.Pointer[regoeval.Ruleset]
 }
+
+// InForce returns the ruleset that decides now, nil when none does. It may be asked at
+// any time, unlike Rules.
+func (s *Setup) InForce() *regoeval.Ruleset { return s.inForce.Load() }
 
 // ErrNoBundle says that no policy was named.
 var ErrNoBundle = errors.New("no bundle: nothing says what to refuse: name one with --bundle, or with bundle in the file that --config names")
@@ -60,6 +70,10 @@ func Prepare(c config.Config, recorder policy.Recorder) (*Setup, error) {
 	if err != nil {
 		return nil, err
 	}
+	mode, until, err := Mode(c)
+	if err != nil {
+		return nil, err
+	}
 	s := &Setup{Config: c, Caller: caller}
 	if s.Decisions, err = newDecisionLog(c, recorder); err != nil {
 		return nil, err
@@ -72,16 +86,24 @@ func Prepare(c config.Config, recorder policy.Recorder) (*Setup, error) {
 	if s.Gate, err = policy.NewGate(o); err != nil {
 		return nil, errors.Join(Attribute(c, err), s.Close())
 	}
+	if err := s.Gate.SetMode(mode, until); err != nil {
+		return nil, errors.Join(Attribute(c, err), s.Close())
+	}
 	return s, nil
 }
 
 // Load loads the bundles and puts them in force.
 func (s *Setup) Load(ctx context.Context) error {
-	rules, err := loadRules(ctx, s.Config)
+	var rules *regoeval.Ruleset
+	err := quickly(func() (err error) {
+		rules, err = bundles.Load(ctx, BundleOptions(s.Config))
+		return err
+	})
 	if err != nil {
-		return locate(s.Config, err)
+		return locate(s.Config, attributeBundles(s.Config, err))
 	}
 	s.Rules = rules
+	s.inForce.Store(rules)
 	s.Gate.Use(rules)
 	return nil
 }
@@ -90,18 +112,20 @@ func (s *Setup) Load(ctx context.Context) error {
 // there is, and it was tested with the program.
 func (s *Setup) Certain() bool {
 	c := s.Config
-	return slices.Equal(c.Bundle, []string{bundles.Starter}) && c.SettingsFile == "" && len(c.Rules.Common) == 0 && len(c.Rules.Map) == 0
+	b := c.Bundles
+	configured := len(b.Keys)+len(c.Services) > 0 || b.State+b.StatusURL != "" || b.SelfTest
+	return slices.Equal(c.Bundle, []string{bundles.Starter}) && c.SettingsFile == "" && len(c.Rules.Common) == 0 && len(c.Rules.Map) == 0 && !configured
 }
 
-// loadRules loads the bundles. Compiling Rego makes much garbage in a short time while
-// a client waits, so nothing is collected meanwhile unless it becomes very much.
-func loadRules(ctx context.Context, c config.Config) (*regoeval.Ruleset, error) {
+// quickly runs what loads bundles. Compiling Rego makes much garbage in a short time
+// while a client waits, so nothing is collected meanwhile unless it becomes very much.
+func quickly(load func() error) error {
 	const veryMuch = 512 << 20
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	if limit := debug.SetMemoryLimit(-1); limit > veryMuch {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(veryMuch))
 	}
-	return bundles.Load(ctx, BundleOptions(c))
+	return load()
 }
 
 // Options returns the gate's options that c asks for.
@@ -141,7 +165,10 @@ func BundleOptions(c config.Config) bundles.Options {
 		Common:       c.Rules.Common,
 		MaxBytes:     c.Limits.BundleBytes,
 		Steps:        int64(c.Limits.EvaluationSteps),
+		Engine:       regoeval.Engine(c.Engine),
+		Sample:       c.EngineSample,
 	}
+	trust(c, &o)
 	for _, m := range c.Rules.Map {
 		o.Map = append(o.Map, regoeval.Mapping{Server: m.Server, Tool: m.Tool, Package: m.Package})
 	}
@@ -156,13 +183,20 @@ func Attribute(c config.Config, err error) error {
 		if !found {
 			key, what = "", line
 		}
-		where := c.Where(key)
-		if where == "" {
-			where = "default"
-		}
-		problems = append(problems, config.Problem{File: where, Key: key, What: what, Fix: "see docs/configuration.md"})
+		problems = append(problems, config.Problem{File: whereOf(c, key), Key: key, What: what, Fix: "see docs/configuration.md"})
 	}
 	return &config.Error{Problems: problems}
+}
+
+// whereOf is where a key, or what it is a part of, was given a value.
+func whereOf(c config.Config, key string) string {
+	for key != "" {
+		if where := c.Where(key); where != "" {
+			return where
+		}
+		key = key[:max(strings.LastIndexAny(key, ".["), 0)]
+	}
+	return "default"
 }
 
 // locate says where in the configuration a package is named that a finding without a
@@ -198,7 +232,7 @@ var claimLimits = strictjson.Limits{Bytes: 256 << 10}
 func readCaller(c config.Config) (policy.Caller, error) {
 	caller := policy.Caller{Subject: c.Caller.Subject, Tenant: c.Caller.Tenant, Scopes: c.Caller.Scopes}
 	if c.Caller.ClaimsFile == "" {
-		return caller, nil
+		return callerFromEnvironment(c, caller)
 	}
 	problem := config.Problem{File: c.Where("caller.claims_file"), Key: "caller.claims_file", Fix: "name a file with one JSON object"}
 	data, err := os.ReadFile(c.Caller.ClaimsFile)
@@ -209,7 +243,7 @@ func readCaller(c config.Config) (policy.Caller, error) {
 		problem.What = fmt.Sprintf("%s: %v", c.Caller.ClaimsFile, pathless(err))
 		return caller, &config.Error{Problems: []config.Problem{problem}}
 	}
-	return caller, nil
+	return callerFromEnvironment(c, caller)
 }
 
 // pathless drops the path that the message has already.

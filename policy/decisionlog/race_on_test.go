@@ -1,0 +1,5 @@
+//go:build race
+
+package decisionlog_test
+
+const raceDetector = true
