@@ -33,9 +33,6 @@ const maxCovers = 16_384
 type covers struct {
 	made  atomic.Pointer[sync.Map] // declaration → policy.Coverage
 	count atomic.Int64
-
-	literal sync.Once
-	reads   bool // some package for several tools names an argument; see checksShared
 }
 
 // Cover returns the rules for one tool: of its own package, of every mapping that
@@ -73,7 +70,7 @@ func (r *Ruleset) fits(t *policy.Tool) (err error) {
 	entries, _ := r.entriesFor(t.Server(), t.Name())
 	var rules []*ast.Rule
 	for _, e := range entries {
-		if own(e.ref) || r.checksShared() {
+		if own(e.ref) { // what is idle in a package for several tools may be there for another
 			rules = append(rules, r.compiler.GetRulesExact(e.rule("deny"))...)
 		}
 	}
@@ -141,33 +138,4 @@ func (r *Ruleset) ownPackages(server, tool string) func(ast.Ref) bool {
 		}
 		return times == 1 && exact
 	}
-}
-
-// checksShared reports whether packages that are for several tools name arguments. Where
-// they only look for arguments, whatever they are called, there is nothing that a tool's
-// schema could contradict, and nothing to do for each tool.
-func (r *Ruleset) checksShared() bool {
-	r.covers.literal.Do(func() {
-		r.covers.reads = true // whatever happens below
-		var rules []*ast.Rule
-		seen := map[*entry]bool{}
-		for _, e := range r.common {
-			seen[e] = true
-		}
-		for _, m := range r.mappings {
-			seen[m.entry] = true
-		}
-		for e := range seen {
-			rules = append(rules, r.compiler.GetRulesExact(e.rule("deny"))...)
-		}
-		anyTool := typecheck.Tool{Arguments: projector.Arguments(nil)}
-		reads := false
-		for _, paths := range typecheck.Check(r.checkable(func(ast.Ref) bool { return false }), anyTool, rules).Reads {
-			for _, p := range paths {
-				reads = reads || strings.HasPrefix(p, "input.arguments.") || strings.HasPrefix(p, `input.arguments["`)
-			}
-		}
-		r.covers.reads = reads
-	})
-	return r.covers.reads
 }

@@ -13,6 +13,10 @@ import (
 	"github.com/regogate/regogate/regoeval/internal/typecheck"
 )
 
+// maxShared is with how many tools packages for every tool are compared as well. What
+// they ask for, some of so many tools has.
+const maxShared = 32
+
 // arguments checks the rules against each tool's own input schema.
 func (v *verifier) arguments() {
 	shared := typecheck.Tallies{}
@@ -24,6 +28,9 @@ func (v *verifier) arguments() {
 			continue
 		}
 		packages := v.For(t.Server(), t.Name())
+		if len(v.Tools) > maxShared {
+			packages = slices.DeleteFunc(packages, func(p regoeval.Surface) bool { return p.Common })
+		}
 		check := func(set string) typecheck.Result {
 			return typecheck.Check(v.Checkable(t.Server(), t.Name()), regoeval.TypeOf(t), v.setOf(packages, set))
 		}
@@ -52,9 +59,12 @@ func (v *verifier) typeErrors(t *policy.Tool, found []*typecheck.Finding, s Seve
 	}
 }
 
-// sharedErrors reports what is idle in packages for several tools, for all of them.
+// sharedErrors reports what is idle in packages for several tools, for all of them. A
+// package for every tool asks for what the tools to come may have: there only a name
+// that is nearly one of theirs counts.
 func (v *verifier) sharedErrors(shared typecheck.Tallies) {
 	known := slices.Clone(*v.fs)
+	meant := v.filesOfMapped()
 	for _, tally := range shared {
 		if tally.Failed == 0 || tally.Failed < tally.Reached {
 			continue
@@ -68,10 +78,27 @@ func (v *verifier) sharedErrors(shared typecheck.Tallies) {
 			s := Warning
 			if f.Near != "" {
 				s = Error
+			} else if !meant[f.Location.File] {
+				continue
 			}
 			v.fs.add(Finding{ID: string(f.Kind), Severity: s, Message: f.Message + "; it is so for every tool that the rule is asked about", Fix: f.Fix}, f.Location)
 		}
 	}
+}
+
+// filesOfMapped are the files of the packages that are there for tools by name.
+func (v *verifier) filesOfMapped() map[string]bool {
+	mapped := map[string]bool{}
+	for _, p := range v.Packages() {
+		mapped[p.Ref.String()] = !p.Common
+	}
+	files := map[string]bool{}
+	for name, m := range v.Compiler().Modules {
+		if mapped[m.Package.Path.String()] {
+			files[name] = true
+		}
+	}
+	return files
 }
 
 // messages reports deny messages that repeat a value of the call.

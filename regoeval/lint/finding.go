@@ -23,22 +23,22 @@ const (
 // The ids of findings, beside those of the load-time contract. They are part of the API:
 // docs/verify.md explains each.
 const (
-	idUndeclared  = "argument-undeclared"
-	idType        = "argument-type"
-	idValue       = "argument-value"
-	idSilent      = "silent"
-	idUncovered   = "tool-uncovered"
-	idUnusable    = "tool-schema"
-	idTwice       = "tool-twice"
-	idUnused      = "package-unused"
-	idUnreached   = "rule-unreached"
-	idDrift       = "pin-drift"
-	idPinMissing  = "pin-missing"
-	idUnpinned    = "tool-unpinned"
-	idMessage     = "message-value"
-	idList        = "list-lookup"
-	idPatterns    = "many-patterns"
-	idDefault     = "default-hides-data"
+	idUndeclared = "argument-undeclared"
+	idType       = "argument-type"
+	idValue      = "argument-value"
+	idSilent     = "silent"
+	idUncovered  = "tool-uncovered"
+	idUnusable   = "tool-schema"
+	idTwice      = "tool-twice"
+	idUnused     = "package-unused"
+	idUnreached  = "rule-unreached"
+	idDrift      = "pin-drift"
+	idPinMissing = "pin-missing"
+	idUnpinned   = "tool-unpinned"
+	idMessage    = "message-value"
+	idList       = "list-lookup"
+	idPatterns   = "many-patterns"
+	idDefault    = "default-hides-data"
 )
 
 // A Finding is one thing to look at.

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,18 +21,26 @@ func anything() *shape.Shape { return projector.Arguments(nil) }
 
 // habits reports what costs or hides something.
 func (v *verifier) habits() {
-	patterns := map[string]*ast.Location{}
+	byPackage := map[string]map[string]*ast.Location{}
 	for _, name := range sortedModules(v.Compiler().Modules) {
+		path := v.Compiler().Modules[name].Package.Path.String()
+		if byPackage[path] == nil {
+			byPackage[path] = map[string]*ast.Location{}
+		}
 		for _, r := range v.Compiler().Modules[name].Rules {
 			if !v.Reached(r) {
 				continue
 			}
 			v.lists(r)
-			collectPatterns(r, patterns)
+			collectPatterns(r, byPackage[path])
 			v.defaults(r)
 		}
 	}
-	if len(patterns) > manyPatterns {
+	for _, path := range slices.Sorted(maps.Keys(byPackage)) {
+		patterns := byPackage[path]
+		if len(patterns) <= manyPatterns {
+			continue
+		}
 		var first *ast.Location
 		for _, at := range patterns {
 			if first == nil || at != nil && at.Compare(first) < 0 {
@@ -39,7 +48,7 @@ func (v *verifier) habits() {
 			}
 		}
 		v.fs.add(Finding{ID: idPatterns, Severity: Warning,
-			Message: fmt.Sprintf("the rules have %d distinct regular expressions: OPA keeps %d compiled ones by itself, and compiles the others at every call", len(patterns), manyPatterns),
+			Message: fmt.Sprintf("the package has %d distinct regular expressions: OPA keeps %d compiled ones by itself, and compiles the others at every call", len(patterns), manyPatterns),
 			Fix:     "join patterns that are asked together with |, or ask for constants with in, startswith and endswith"}, first)
 	}
 }

@@ -58,6 +58,7 @@ type gateFlags struct {
 	server   string
 	format   formatFlag
 	more     []flagOverride // those that one command has beside these
+	lists    bool           // --tools is a list, which the command reads itself
 }
 
 // A flagOverride is a flag that lays its value over a key.
@@ -91,7 +92,7 @@ func (f *gateFlags) load(c *cobra.Command) (config.Config, error) {
 		{"mode", "mode", f.mode},
 		{"server", "server.name", f.server},
 	}, f.more...) {
-		if !c.Flags().Changed(flag.name) {
+		if !c.Flags().Changed(flag.name) || flag.name == "tools" && f.lists {
 			continue
 		}
 		if slices.Contains(f.bundles, "") || flag.value == "" {

@@ -19,7 +19,7 @@ import (
 // verifyFlags are the flags of verify.
 type verifyFlags struct {
 	gateFlags
-	lists  []string
+	files  []string // of tools
 	pinned bool
 	strict bool
 	as     string
@@ -54,7 +54,7 @@ func newVerify() *cobra.Command {
 	fs.StringVar(&f.config, "config", "", "configuration `FILE` (.yaml, .yml or .json)")
 	fs.StringArrayVar(&f.bundles, "bundle", nil, "policy, as the argument: `DIR`, a .tar.gz, or the word starter; may be repeated")
 	fs.StringVar(&f.settings, "settings", "", "JSON `FILE` laid over data.settings")
-	fs.StringArrayVar(&f.lists, "tools", nil, "tools/list result: `FILE`, or NAME=FILE for one of several servers; may be repeated")
+	fs.StringArrayVar(&f.files, "tools", nil, "tools/list result: `FILE`, or NAME=FILE for one of several servers; may be repeated")
 	fs.StringVar(&f.server, "server", "", "what the server is called in the policy: `NAME`, for tools without one")
 	fs.BoolVar(&f.pinned, "pinned", false, "check against the tools that the bundle pins")
 	fs.BoolVar(&f.strict, "strict", false, "warnings count as errors")
@@ -99,7 +99,7 @@ func (f *verifyFlags) unknown(r lint.Report) string {
 // valid says which flags contradict each other, or have no value.
 func (f *verifyFlags) valid(c *cobra.Command, command []string) error {
 	ways := 0
-	for _, given := range []bool{len(f.lists) > 0, f.pinned, len(command) > 0} {
+	for _, given := range []bool{len(f.files) > 0, f.pinned, len(command) > 0} {
 		if given {
 			ways++
 		}
@@ -112,7 +112,7 @@ func (f *verifyFlags) valid(c *cobra.Command, command []string) error {
 	case f.as != "text" && f.as != "json" && f.as != "sarif":
 		return usage{"verify", "--format " + oneLine(f.as), "give text, json or sarif"}
 	}
-	for _, l := range f.lists {
+	for _, l := range f.files {
 		if name, file, ok := strings.Cut(l, "="); l == "" || ok && (name == "" || file == "") {
 			return usage{"verify", fmt.Sprintf("--tools %q", oneLine(l)), "give FILE or NAME=FILE"}
 		}
@@ -123,12 +123,13 @@ func (f *verifyFlags) valid(c *cobra.Command, command []string) error {
 // setup reads the configuration with the flags laid over it, and makes a gate of it that
 // tools can be made with.
 func (f *verifyFlags) setup(c *cobra.Command) (*setup.Setup, error) {
-	if len(f.bundles) > 0 && !c.Flags().Changed("bundle") {
-		if err := c.Flags().Set("bundle", f.bundles[0]); err != nil { // marks it as given
+	if named := f.bundles; len(named) > 0 && !c.Flags().Changed("bundle") {
+		if err := c.Flags().Set("bundle", named[0]); err != nil { // marks it as given
 			return nil, err
 		}
-		f.bundles = f.bundles[1:]
+		f.bundles = named
 	}
+	f.gateFlags.lists = true
 	cfg, err := f.load(c)
 	if err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func (f *verifyFlags) verify(c *cobra.Command, s *setup.Setup, command []string)
 	if err != nil {
 		return lint.Report{}, err
 	}
-	if len(f.lists) == 0 && len(command) == 0 && s.Config.Tools.File == "" {
+	if len(f.files) == 0 && len(command) == 0 && s.Config.Tools.File == "" {
 		o.Pinned = true
 		o.Tools, err = lint.PinnedTools(source, s.Gate.Tool)
 		if err != nil {
@@ -166,7 +167,7 @@ func (f *verifyFlags) verify(c *cobra.Command, s *setup.Setup, command []string)
 
 // tools returns the tools of the lists, or of a server that is asked.
 func (f *verifyFlags) tools(c *cobra.Command, s *setup.Setup, command []string) ([]*policy.Tool, error) {
-	lists := f.lists
+	lists := f.files
 	if len(lists) == 0 && len(command) == 0 && !f.pinned && s.Config.Tools.File != "" {
 		lists = []string{s.Config.Tools.File}
 	}
