@@ -11,6 +11,7 @@
 //
 // What is reported is certain; what isn't reported proves nothing. Rules are looked at
 // for the tools that are given: a package for several tools is only said to miss an
-// argument when none of them declares it. Tests, and packages below data.system, have no
-// part in decisions and are not looked at.
+// argument when none of them declares it, and a package for every tool only when it has
+// the name nearly right; with more than 32 tools that is left out. Tests, and packages
+// below data.system, have no part in decisions and are not looked at.
 package lint

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -16,10 +17,13 @@ import (
 func (v *verifier) silence() {
 	said := map[string]bool{}
 	covered := map[string]bool{}
-	for _, t := range v.Tools {
+	for i, t := range v.Tools {
 		packages := v.For(t.Server(), t.Name())
 		for _, p := range packages {
 			covered[p.Path] = true
+		}
+		if i >= maxShared {
+			packages = slices.DeleteFunc(packages, func(p regoeval.Surface) bool { return p.Common })
 		}
 		if t.SchemaErr() != nil {
 			continue
