@@ -3,6 +3,7 @@ package regoeval
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -78,6 +79,9 @@ func (r *Ruleset) fits(t *policy.Tool) (err error) {
 		return nil
 	}
 	found := typecheck.Check(r.checkable(own), typeOf(t), rules).Own
+	// A rule may look for what the schema leaves open and doesn't name; a name that is
+	// nearly a declared one is a mistake.
+	found = slices.DeleteFunc(found, func(f *typecheck.Finding) bool { return f.Kind == typecheck.Undeclared && f.Near == "" })
 	if len(found) == 0 {
 		return nil
 	}

@@ -33,12 +33,11 @@ type checker struct {
 	state state
 	steps int
 
-	own    bool // the rule being looked at is in a package of the tool's own
-	sites  Tallies
-	memo   map[string]*group
-	reads  map[string]*read
-	empty  map[*shape.Shape][]*Finding // why a set is always empty
-	failed bool                        // the budget is used up
+	own   bool // the rule being looked at is in a package of the tool's own
+	sites Tallies
+	memo  map[string]*group
+	reads map[string]*read
+	empty map[*shape.Shape][]*Finding // why a set is always empty
 }
 
 // A state is a part of the calls: those in which one value is absent, or of one kind.

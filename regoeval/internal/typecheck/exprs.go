@@ -97,7 +97,6 @@ func (c *checker) negation(n *ast.Not, sc *scope) verdict {
 	if k, ok := predicates[last.Operator().String()]; ok && len(last.Operands()) == 1 {
 		x := last.Operand(0)
 		if y, ok := x.Value.(ast.Var); ok && sc.vars[y] == nil {
-			x = ast.NewTerm(y)
 			if s := inner.vars[y]; s != nil && s.Path != "" && v.reached() {
 				narrowPath(sc, s.Path, shape.All&^k)
 			}
