@@ -17,6 +17,7 @@ import (
 	"github.com/regogate/regogate/bundles"
 	"github.com/regogate/regogate/policy"
 	"github.com/regogate/regogate/policy/strictjson"
+	"github.com/regogate/regogate/regoeval"
 	"github.com/regogate/regogate/test/bench/measure"
 	"github.com/regogate/regogate/test/bench/peers"
 )
@@ -36,9 +37,10 @@ var errDecision = errors.New("not the expected decision")
 
 // A fixture is the policy as files, as a ruleset of ours and as a prepared query of OPA.
 type fixture struct {
-	dir   string
-	rules policy.Ruleset
-	plain rego.PreparedEvalQuery
+	dir      string
+	rules    policy.Ruleset // by OPA's evaluator
+	compiled policy.Ruleset // by the compiled engine
+	plain    rego.PreparedEvalQuery
 }
 
 // newFixture writes a bundle and loads it both ways.
@@ -57,7 +59,10 @@ func newFixture(ctx context.Context, dir string, modules map[string]string, sett
 		}
 	}
 	f := &fixture{dir: dir}
-	if f.rules, err = load(ctx, dir); err != nil {
+	if f.rules, err = load(ctx, dir, regoeval.Topdown); err != nil {
+		return nil, err
+	}
+	if f.compiled, err = load(ctx, dir, regoeval.Compiled); err != nil {
 		return nil, err
 	}
 	b, err := bundle.NewCustomReader(bundle.NewDirectoryLoader(dir)).WithRegoVersion(ast.RegoV1).Read()
@@ -68,8 +73,8 @@ func newFixture(ctx context.Context, dir string, modules map[string]string, sett
 	return f, err
 }
 
-func load(ctx context.Context, dir string) (policy.Ruleset, error) {
-	return bundles.Load(ctx, bundles.Options{Bundles: []string{dir}})
+func load(ctx context.Context, dir string, engine regoeval.Engine) (policy.Ruleset, error) {
+	return bundles.Load(ctx, bundles.Options{Bundles: []string{dir}, Engine: engine})
 }
 
 // bigArguments are Arguments with rows that the policy doesn't read, of about so many bytes.

@@ -60,8 +60,12 @@ func both(ctx context.Context, o options, name string, modules map[string]string
 	if err != nil {
 		return nil, err
 	}
+	fast, err := rulesOnly(nameFast, f.compiled, arguments)
+	if err != nil {
+		return nil, err
+	}
 	plain, err := plainOPA("plain OPA", f.plain, arguments)
-	return []measure.Subject{whole, rules, plain}, err
+	return []measure.Subject{whole, rules, fast, plain}, err
 }
 
 func goroutines(ctx context.Context, o options, n int) ([]measure.Subject, error) {

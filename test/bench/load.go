@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/regogate/regogate/policy"
+	"github.com/regogate/regogate/regoeval"
 	"github.com/regogate/regogate/test/bench/measure"
 	"github.com/regogate/regogate/test/bench/peers"
 )
@@ -69,7 +70,7 @@ func loadSection(ctx context.Context, o options) (report, error) {
 	before, most := heap(), uint64(0)
 	for range 3 {
 		start := time.Now()
-		rules, err := load(ctx, dir)
+		rules, err := load(ctx, dir, regoeval.Topdown)
 		if err != nil {
 			return report{}, err
 		}
@@ -101,7 +102,7 @@ func swaps(ctx context.Context, o options) (rest, swapping measure.Result, err e
 	if err != nil {
 		return rest, swapping, err
 	}
-	other, err := load(ctx, dir)
+	other, err := load(ctx, dir, regoeval.Topdown)
 	if err != nil {
 		return rest, swapping, err
 	}

@@ -33,8 +33,10 @@ const (
 	nameREST   = "OPA server over loopback REST"
 	nameParse  = "strict parse"
 	nameSchema = "strict parse + schema"
-	nameRules  = "rules"
-	nameWhole  = "whole decision: parse + schema + rules"
+	nameRules  = "rules, topdown"
+	nameWhole  = "whole decision: parse + schema + rules, topdown"
+	nameFast   = "rules, compiled"
+	nameWholeC = "whole decision: parse + schema + rules, compiled"
 	nameCEL    = "cel-go, 16 programs"
 	nameCedar  = "cedar-go, 15 policies"
 	nameHand   = "Go written by hand"
@@ -77,6 +79,10 @@ func decisionSubjects(ctx context.Context, o options) (list []measure.Subject, s
 	s.add(nameRules, x, err)
 	x, err = decide("", f.rules, inputSchema, peers.Arguments)
 	s.add(nameWhole, x, err)
+	x, err = rulesOnly("", f.compiled, peers.Arguments)
+	s.add(nameFast, x, err)
+	x, err = decide("", f.compiled, inputSchema, peers.Arguments)
+	s.add(nameWholeC, x, err)
 	x, end, err := opaREST(dir, peers.Arguments)
 	if err == nil {
 		stop = end
@@ -108,6 +114,8 @@ func decisionSection(ctx context.Context, o options) (report, error) {
 		compare: []comparison{
 			{of: nameWhole, to: namePlain, goal: 1.25}, {of: nameWhole, to: nameREST, goal: 0.6},
 			{of: nameRules, to: namePlain}, {of: nameRules, to: nameCEL}, {of: nameRules, to: nameCedar}, {of: nameRules, to: nameHand},
+			{of: nameFast, to: nameRules, goal: 0.1}, {of: nameFast, to: nameCEL, goal: 0.3}, {of: nameFast, to: nameCedar, goal: 0.5},
+			{of: nameFast, to: nameHand, goal: 1.6}, {of: nameWholeC, to: namePlain, goal: 0.5},
 		},
 	}, nil
 }
@@ -127,6 +135,8 @@ func largeSubjects(ctx context.Context, o options) ([]measure.Subject, error) {
 	s.add(namePlain, x, err)
 	x, err = rulesOnly("", f.rules, arguments)
 	s.add(nameRules, x, err)
+	x, err = rulesOnly("", f.compiled, arguments)
+	s.add(nameFast, x, err)
 	s.add(nameParse, parse(arguments), nil)
 	x, err = decide("", f.rules, inputSchema, arguments)
 	s.add(nameWhole, x, err)
@@ -138,7 +148,7 @@ func largeSection(ctx context.Context, o options) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	return report{results: measure.Interleaved(o.Options, list), compare: []comparison{{of: nameRules, to: namePlain, goal: 0.01}, {of: nameWhole, to: namePlain}}}, nil
+	return report{results: measure.Interleaved(o.Options, list), compare: []comparison{{of: nameRules, to: namePlain, goal: 0.01}, {of: nameFast, to: namePlain, goal: 0.01}, {of: nameWhole, to: namePlain}}}, nil
 }
 
 // equalityRules are rules that compare required, typed arguments with constants.
@@ -166,6 +176,8 @@ func rulesSubjects(ctx context.Context, o options) ([]measure.Subject, error) {
 		}
 		x, err := rulesWith(f.rules, inputSchema, peers.Arguments)
 		s.add(withRules(n, nameRules), x, err)
+		x, err = rulesWith(f.compiled, inputSchema, peers.Arguments)
+		s.add(withRules(n, nameFast), x, err)
 		x, err = plainOPA("", f.plain, peers.Arguments)
 		s.add(withRules(n, "plain OPA, indexed"), x, err)
 	}
@@ -182,6 +194,8 @@ func rulesSection(ctx context.Context, o options) (report, error) {
 		compare: []comparison{
 			{of: withRules(1000, nameRules), to: withRules(10, nameRules), goal: 2},
 			{of: withRules(1000, nameRules), to: withRules(1000, "plain OPA, indexed")},
+			{of: withRules(1000, nameFast), to: withRules(10, nameFast), goal: 2},
+			{of: withRules(1000, nameFast), to: withRules(1000, "plain OPA, indexed"), goal: 1.5},
 		},
 	}, nil
 }
