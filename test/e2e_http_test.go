@@ -111,7 +111,7 @@ func everythingHTTP(t *testing.T) string {
 }
 
 // unstable is what differs between two runs of the same server.
-var unstable = regexp.MustCompile(`[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f-]{27}|session undefined|\d\d:\d\d:\d\d(\.\d+)?|\d{4}-\d\d-\d\dT[0-9:.]+Z|\d+ms`)
+var unstable = regexp.MustCompile(`[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f-]{27}|session undefined|\d\d?:\d\d:\d\d(\.\d+)?( [AP]M)?|\d{4}-\d\d-\d\dT[0-9:.]+Z|\d+ms`)
 
 // sight is what an official TypeScript client saw of a server.
 type sight struct {
