@@ -62,10 +62,10 @@ func (x *exchange) readBody() *problem {
 		return tooLarge()
 	}
 	control := http.NewResponseController(x.w)
-	// A writer that has no deadlines is one of a test, or leaves them to somebody else.
-	if control.SetReadDeadline(time.Now().Add(x.p.o.BodyTimeout)) == nil {
-		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	}
+	// A writer that has no deadlines is one of a test, or leaves them to somebody else. If
+	// the body can't be taken the deadline stays: the server reads what is left of it before
+	// it answers.
+	_ = control.SetReadDeadline(time.Now().Add(x.p.o.BodyTimeout))
 	size := firstBody
 	if n := x.r.ContentLength; n >= 0 && n < firstBody {
 		size = int(n) + 1
@@ -82,8 +82,10 @@ func (x *exchange) readBody() *problem {
 			return tooLarge()
 		case errors.Is(err, io.EOF):
 			x.body = body
+			_ = control.SetReadDeadline(time.Time{})
 			return nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
+			x.w.Header().Set("Connection", "close")
 			return badRequest(http.StatusRequestTimeout, "the body didn't come in time")
 		case err != nil:
 			return badRequest(http.StatusBadRequest, "the body can't be read")

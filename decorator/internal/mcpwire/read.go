@@ -77,6 +77,9 @@ func Read(line []byte, l Limits) (m *Message, fault *Fault) {
 	if fault != nil {
 		return nil, fault
 	}
+	if hidesLine(text) {
+		r.complain("a line of the message is a message by itself, which readers of lines would take for one")
+	}
 	return r.message()
 }
 

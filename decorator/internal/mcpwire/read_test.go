@@ -69,6 +69,25 @@ func readCases(t testing.TB, file string) []wireCase {
 
 var kinds = map[string]Kind{"request": Request, "notification": Notification, "response": Response}
 
+// Readers of lines must not find another message in one that has several lines.
+func TestLinesThatAreMessages(t *testing.T) {
+	const call = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}`
+	for _, inner := range []string{call, "[" + call + "]", `[1,` + call + `]`, call + ",1", `{"Method":"tools\/call","params":{}}`, `{"\u006dethod":"x/y"}`} {
+		for _, ending := range []string{"\n", " \n\t"} {
+			text := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":[` + ending + inner + ending + `]}}`
+			_, fault := Read([]byte(text), Limits{Multiline: true})
+			require.NotNil(t, fault, text)
+			require.Equal(t, CodeInvalidRequest, fault.Code)
+			require.Equal(t, "1", string(fault.ID))
+		}
+	}
+	for _, inner := range []string{`{"method":"GET"}`, `{"path":"/a"}`, `[]`, `{}`, `[{"params":1}]`, `"` + `tools/call"`} {
+		text := "{\"jsonrpc\":\"2.0\",\n\"id\":1,\n\"method\":\"tools/call\",\"params\":{\"name\":\"a\",\"arguments\":{\"x\":\n" + inner + "\n}}}\n"
+		_, fault := Read([]byte(text), Limits{Multiline: true})
+		require.Nil(t, fault, text)
+	}
+}
+
 func TestReadAccepts(t *testing.T) {
 	for _, c := range readCases(t, "accepted.jsonl") {
 		t.Run(c.Name, func(t *testing.T) {
