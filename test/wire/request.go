@@ -156,4 +156,3 @@ func (target Target) hiddenRequest(b *bytes.Buffer) {
 	c := Case{Name: "hidden", NameHeader: &secret, Body: `{"jsonrpc":"2.0","id":"h","method":"tools/call","params":{"name":"{{secret}}","arguments":{{secret_args}}{{meta}}}}`}
 	b.Write(target.request(c, f, []byte(f.fill(c.Body))))
 }
-
