@@ -253,6 +253,19 @@ func TestPool(t *testing.T) {
 	require.LessOrEqual(t, b.Processes(), 2)
 }
 
+// A message is a line without blanks around it, whatever is around it as a body: the Go
+// SDK's server for one takes none after a message, and ends.
+func TestBlanksAroundMessages(t *testing.T) {
+	b := newBridge(t, "good", func(o *Options) { o.Pool = 1 })
+	session := begin(t, b)
+	for _, around := range [][2]string{{"", "\r\n"}, {"", " "}, {"\n\n", ""}, {" \t\n", "\n\t \n"}} {
+		line, err := json.Marshal(echo("1"))
+		require.NoError(t, err)
+		a := post(t, b, session, around[0]+echo("1")+around[1])
+		require.Contains(t, a.messages[0], `"line":`+string(line)+`}`, "%q", around)
+	}
+}
+
 // Closing a stateless request's stream cancels it, under the id that the server knows.
 func TestPoolCancel(t *testing.T) {
 	b := newBridge(t, "good", func(o *Options) { o.Pool = 1 })

@@ -154,6 +154,9 @@ func (p *process) write(message []byte) error {
 	if p.closed {
 		return errEnded
 	}
+	// Blanks around a message end the connection for some readers of lines, and with it
+	// the process that others may share.
+	message = bytes.Trim(message, " \t\r\n")
 	line := make([]byte, 0, len(message)+1)
 	line = append(line, message...)
 	for i, c := range line { // white space between tokens; inside one neither may stand

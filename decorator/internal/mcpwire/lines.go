@@ -10,8 +10,10 @@ import (
 
 // hidesLine reports whether a line of a message that has several is a message, or a
 // batch with one, by itself: whoever hands the bytes on to a reader of lines, as some
-// bridges to a stdio server do, would have that one run.
+// bridges to a stdio server do, would have that one run. Empty lines around a message
+// leave it the one that it is.
 func hidesLine(text []byte) bool {
+	text = bytes.Trim(text, " \t\r\n")
 	if bytes.IndexByte(text, '\n') < 0 {
 		return false
 	}
