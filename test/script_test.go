@@ -17,6 +17,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if kind := os.Getenv(stdioServerEnv); kind != "" {
+		serveStdio(kind)
+		return
+	}
 	testscript.Main(m, map[string]func(){"regogate": command.Main})
 }
 

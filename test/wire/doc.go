@@ -12,8 +12,9 @@
 //
 // # Limits
 //
-// The cases say which of them make sense over standard streams, but nothing plays them
-// there yet, nor over HTTP/2, nor on a server that isn't the lenient one.
+// The cases say which of them make sense over standard streams, but nothing plays those
+// here, nor over HTTP/2: the tests in test/e2e_smuggle_test.go do the former, and play on
+// real servers.
 //
 // What the lenient server makes of a message is a list of the leniencies that were found
 // in servers, not of all that there could be.
