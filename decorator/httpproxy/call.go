@@ -62,11 +62,7 @@ func (p *Proxy) lookup(list *toolList, name string) (*policy.Tool, bool) {
 
 // decide asks the gate.
 func (x *exchange) decide(t *policy.Tool) policy.Decision {
-	c := x.r.Context()
-	if x.caller != nil {
-		c = policy.WithCaller(c, *x.caller)
-	}
-	c = adapter.WithTrace(c, x.m.Traceparent(), x.r.Header)
+	c := adapter.WithTrace(x.r.Context(), x.m.Traceparent(), x.r.Header)
 	return adapter.Decide(c, x.p.o.Gate, policy.Call{
 		Tool:      t,
 		Arguments: x.m.Arguments(),

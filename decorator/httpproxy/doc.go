@@ -33,9 +33,10 @@
 // beside the list, reaches nobody.
 //
 // Request bodies are read whole before anything is decided, and JSON answers before
-// they are passed on, up to 16 MiB each; a longer JSON answer is passed on unread. Event
-// streams are passed on event by event. An answer with a content encoding is passed on
-// without being looked at.
+// they are passed on, up to 16 MiB each; a longer JSON answer is passed on unread, and cut
+// off when it doesn't end in time. Event streams are passed on event by event, for as long
+// as the client listens. An answer with an HTTP status that is about the request rather
+// than the message (4xx) is passed on whatever it says.
 //
 // HTTP compression, redirects of the server and protocol upgrades don't pass. JSON-RPC
 // batches (2025-03-26) and the older HTTP+SSE transport are not supported.

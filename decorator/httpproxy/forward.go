@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -82,21 +83,36 @@ func (x *exchange) response(res *http.Response) error {
 	}
 	res.Header.Del("Alt-Svc")
 	x.follow(res.StatusCode)
-	encoded := len(res.Header.Values("Content-Encoding")) > 0
+	owed := x.m != nil && x.m.Kind == mcpwire.Request
 	kind := mediaType(res.Header)
-	if kind == eventStreamType && !encoded {
+	switch encoded := isEncoded(res.Header); {
+	case encoded && conclusive(res.StatusCode):
+		return errors.New("the server's answer has a content encoding, which nobody asked for")
+	case encoded:
+	case kind == eventStreamType:
 		x.stopTimer()
 		res.Body = newStream(x, res.Body)
 		res.ContentLength = -1
 		res.Header.Del("Content-Length")
 		res.Header.Set("X-Accel-Buffering", "no")
-		return nil
+	case owed:
+		return x.whole(res, kind)
 	}
-	if x.m == nil || x.m.Kind != mcpwire.Request || encoded || res.StatusCode == http.StatusNoContent || res.StatusCode == http.StatusAccepted {
-		x.stopTimer()
-		return nil
+	return nil
+}
+
+// conclusive reports whether a client takes an answer with that HTTP status for one to its
+// request, or for none, rather than for being told what to do else.
+func conclusive(status int) bool { return status/100 == 2 || status/100 == 5 }
+
+// isEncoded reports whether a body is something else than what its media type says.
+func isEncoded(h http.Header) bool {
+	for _, v := range h.Values("Content-Encoding") {
+		if !strings.EqualFold(strings.TrimSpace(v), "identity") {
+			return true
+		}
 	}
-	return x.whole(res, kind)
+	return false
 }
 
 func (x *exchange) stopTimer() {
@@ -118,10 +134,9 @@ func (x *exchange) follow(status int) {
 // whole reads the answer to a request, which is to be JSON.
 func (x *exchange) whole(res *http.Response, kind string) error {
 	if kind != "application/json" {
-		if res.StatusCode/100 == 2 || res.StatusCode/100 == 5 {
+		if conclusive(res.StatusCode) {
 			return fmt.Errorf("the server answers with HTTP status %d and something else than JSON or an event stream", res.StatusCode)
 		}
-		x.stopTimer()
 		return nil
 	}
 	body, rest, err := x.readAnswer(res)
@@ -135,8 +150,12 @@ func (x *exchange) whole(res *http.Response, kind string) error {
 	if res.ContentLength = int64(len(body)); res.Header.Get("Content-Length") == "" {
 		res.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	}
-	if (res.StatusCode/100 == 2 || res.StatusCode/100 == 5) && !isJSON(body) {
+	switch {
+	case !conclusive(res.StatusCode):
+	case !isJSON(body):
 		return errors.New("the server's answer is not JSON")
+	case !x.answeredBy(body, res.StatusCode/100 == 5):
+		return errors.New("the server's answer is not one to this request")
 	}
 	if bytes.Contains(body, []byte("list_changed")) {
 		x.heard(body)
@@ -147,7 +166,6 @@ func (x *exchange) whole(res *http.Response, kind string) error {
 // readAnswer reads a body that is not too long. rest reports that it is, and that
 // what was read was put back.
 func (x *exchange) readAnswer(res *http.Response) (body []byte, rest bool, err error) {
-	defer x.stopTimer()
 	var b bytes.Buffer
 	if n := res.ContentLength; n > 0 && n <= firstAnswer {
 		b.Grow(int(n) + bytes.MinRead)
@@ -176,6 +194,19 @@ type readCloser struct {
 
 func isJSON(text []byte) bool {
 	return jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// answeredBy reports whether what the server says has the answer to the request, or an
+// error that names no request. any takes every error for one.
+func (x *exchange) answeredBy(text []byte, any bool) bool {
+	messages, _ := mcpwire.ReadServer(text)
+	for _, m := range messages {
+		failure := m.Method == "" && m.Error != nil
+		if failure && (any || m.ID == nil) || m.IsResponse() && mcpwire.SameID(m.ID, x.m.ID) {
+			return true
+		}
+	}
+	return false
 }
 
 // heard takes note of what the server says beside its answers.

@@ -20,19 +20,20 @@ const (
 
 // dropped are the headers of a client that go no further.
 var dropped = []string{
-	"Accept-Encoding", // what the server answers is looked at
-	"Expect",          // the body is here already
+	"Expect", // the body is here already
 	"Te", "Trailer",
 	"Origin", "Referer", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Sec-Fetch-User", // checked here, and not true of the server
 	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override", // would make another request of it
 	"X-Original-Url", "X-Rewrite-Url",
 }
 
-// outgoing takes away what the server is not to get.
+// outgoing takes away what the server is not to get. What it answers is looked at, so
+// that it must not be encoded.
 func (p *Proxy) outgoing(h http.Header, stateless bool) {
 	for _, name := range dropped {
 		delete(h, name)
 	}
+	h["Accept-Encoding"] = []string{"identity"}
 	if !p.o.ForwardAuthorization {
 		delete(h, "Authorization")
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/regogate/regogate/decorator/internal/mcpwire"
+	"github.com/regogate/regogate/policy"
 )
 
 type ctx = context.Context
@@ -32,6 +33,9 @@ func (e *statusError) Error() string {
 
 // ask puts a question of the gate's own to the server, for one list.
 func (p *Proxy) ask(c ctx, t *toolList, id json.RawMessage, request []byte, stateless bool) (mcpwire.ServerMessage, error) {
+	if t.caller != nil {
+		c = policy.WithCaller(c, *t.caller)
+	}
 	req, err := http.NewRequestWithContext(c, http.MethodPost, p.o.Upstream.String(), bytes.NewReader(request))
 	if err != nil {
 		return mcpwire.ServerMessage{}, err
@@ -40,9 +44,6 @@ func (p *Proxy) ask(c ctx, t *toolList, id json.RawMessage, request []byte, stat
 	version := t.version
 	t.mu.Unlock()
 	req.Header = t.headers.Clone()
-	if req.Header == nil {
-		req.Header = http.Header{}
-	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	if version != "" {

@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -31,7 +33,7 @@ const unannounced = time.Minute
 type listKey struct {
 	scope scope
 	name  string            // the session's id, the version, or a digest of the _meta
-	who   [sha256.Size]byte // of the headers that may tell the server who asks
+	who   [sha256.Size]byte // of what may tell the server who asks
 }
 
 // A toolList is what is known of the server's tools within one scope, for one
@@ -40,7 +42,8 @@ type toolList struct {
 	key     listKey
 	box     *toolbox.Box
 	learner *toolbox.Learner
-	headers http.Header // that say who asks
+	headers http.Header    // that say who asks
+	caller  *policy.Caller // who asks, nil when nobody knows
 
 	mu      sync.Mutex
 	version string // to ask in
@@ -155,6 +158,9 @@ func (l *lists) outdated() {
 // key returns which list a message with these headers is decided on.
 func (x *exchange) listKey() listKey {
 	_, who := identity(x.r.Header)
+	if c := x.caller; c != nil && (c.Subject != "" || c.Tenant != "") {
+		who = sha256.Sum256(fmt.Appendf(nil, "%x %q %q", who, c.Subject, c.Tenant))
+	}
 	session := x.session()
 	switch {
 	case x.stateless:
@@ -175,7 +181,7 @@ func (x *exchange) toolList() *toolList {
 	t := p.lists.find(key)
 	if t == nil {
 		var added bool
-		t, added = p.lists.add(key, func() *toolList { return p.newList(key, x.r.Header) })
+		t, added = p.lists.add(key, func() *toolList { return p.newList(key, x.r.Header, x.caller) })
 		if added {
 			var meta json.RawMessage
 			if x.stateless {
@@ -191,9 +197,10 @@ func (x *exchange) toolList() *toolList {
 	return t
 }
 
-func (p *Proxy) newList(key listKey, h http.Header) *toolList {
+func (p *Proxy) newList(key listKey, h http.Header, caller *policy.Caller) *toolList {
 	who, _ := identity(h)
-	t := &toolList{key: key, headers: who.Clone()}
+	t := &toolList{key: key, headers: http.Header{}, caller: caller}
+	maps.Copy(t.headers, who.Clone())
 	p.outgoing(t.headers, false)
 	lifetime := time.Duration(0)
 	if key.scope == ofVersion {

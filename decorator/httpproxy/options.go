@@ -40,7 +40,8 @@ type Options struct {
 	// Upstream is the server's endpoint, http or https.
 	Upstream *url.URL
 	// Transport carries requests to the server. nil means one that the proxy makes and
-	// closes. It must not follow redirects, and not change what it carries.
+	// closes. It must not follow redirects, and not change what it carries. The contexts of
+	// requests have who makes them, see [policy.CallerFrom].
 	Transport http.RoundTripper
 	// Path is the endpoint's public path. "" means /mcp.
 	Path string

@@ -169,6 +169,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.refuse(w, pr)
 		return
 	}
+	if x.caller != nil { // a transport may want to know
+		x.r = x.r.WithContext(policy.WithCaller(x.r.Context(), *x.caller))
+	}
 	if r.Method == http.MethodPost {
 		x.post()
 	} else {

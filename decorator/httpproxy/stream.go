@@ -55,23 +55,30 @@ func (s *stream) event(event []byte) {
 		return
 	}
 	s.resumable = s.resumable || hasField(event, "id")
-	s.answered = s.answered || bytes.Contains(event, []byte(`"result"`)) || bytes.Contains(event, []byte(`"error"`))
+	s.answered = s.answered || s.owes() && s.x.answeredBy(eventData(event), false)
 	if bytes.Contains(event, []byte("list_changed")) {
 		s.x.heard(eventData(event))
 	}
 }
 
+// owes reports whether the stream is to have an answer.
+func (s *stream) owes() bool { return s.x.m != nil && s.x.m.Kind == mcpwire.Request }
+
 // finish decides how the stream ends.
 func (s *stream) finish(err error) {
 	rest := s.events.rest()
-	owes := s.x.m != nil && s.x.m.Kind == mcpwire.Request && !s.answered
 	gone := s.x.r.Context().Err() != nil && !errors.Is(context.Cause(s.x.r.Context()), errClosed)
 	s.err = err
-	if owes && !gone && !s.resumable && !s.events.over {
-		// What is left of an event would only spoil what comes now.
+	if s.owes() && !s.answered && !gone && !s.resumable {
+		// What is left of an event would only spoil what comes now, and what was passed on
+		// of one has to end before that.
+		end := ""
+		if s.events.over {
+			end = "\n\n"
+		}
 		s.x.p.o.Logger.Warn("the server ended its stream without an answer", "server", s.x.p.o.Server, "error", err)
 		message := mcpwire.ErrorResponse(s.x.m.ID, mcpwire.CodeInternal, "the server's answer ended before it was complete", nil)
-		s.ready = append(bytes.Clone(s.ready), "event: message\ndata: "+string(message)+"\n\n"...)
+		s.ready = append(bytes.Clone(s.ready), end+"event: message\ndata: "+string(message)+"\n\n"...)
 		s.err = io.EOF
 		return
 	}

@@ -3,6 +3,7 @@ package mcpwire
 import (
 	"encoding/json"
 	"math/big"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -111,6 +112,17 @@ func IDKey(raw json.RawMessage) string {
 		return "n" + n.RatString()
 	}
 	return "n" + text
+}
+
+// SameID reports whether the id of an answer is that of a request, to readers that may
+// have taken numbers for floating point ones on the way.
+func SameID(a, b json.RawMessage) bool {
+	if IDKey(a) == IDKey(b) {
+		return true
+	}
+	x, xErr := strconv.ParseFloat(string(a), 64)
+	y, yErr := strconv.ParseFloat(string(b), 64)
+	return xErr == nil && yErr == nil && x == y
 }
 
 // unquote returns what a JSON string says, "" when raw is no string.
