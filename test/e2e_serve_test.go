@@ -18,6 +18,13 @@ var servingAt = regexp.MustCompile(`msg=serving url=(\S+)`)
 // SIGTERM and wants exit status 0.
 func serving(t *testing.T, flags ...string) (endpoint string, stop func()) {
 	t.Helper()
+	endpoint, _, stop = servingAs(t, flags...)
+	return endpoint, stop
+}
+
+// servingAs says the process too.
+func servingAs(t *testing.T, flags ...string) (endpoint string, pid int, stop func()) {
+	t.Helper()
 	cmd := exec.Command(program(t), append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
@@ -42,7 +49,7 @@ func serving(t *testing.T, flags ...string) (endpoint string, stop func()) {
 		defer close(rest)
 		_, _ = io.Copy(io.Discard, lines)
 	}()
-	return endpoint, func() {
+	return endpoint, cmd.Process.Pid, func() {
 		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 		select {
 		case <-rest: // the children have its standard error too
