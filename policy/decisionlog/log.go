@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -146,6 +147,10 @@ func (l *Log) run() {
 
 func (l *Log) write(j job) {
 	defer l.queued.Add(-j.weight)
+	if !slices.ContainsFunc(l.pipes, (*pipe).hasRoom) { // masking takes longer than deciding: not for nothing
+		l.drop()
+		return
+	}
 	line, err := l.encode(l.patient, j)
 	if err != nil {
 		l.stats.unmasked.Add(1)

@@ -162,6 +162,14 @@ func (l *locked) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
+// A record that is larger than the buffer is dropped alone.
+func TestTooLargeARecordStopsNoOther(t *testing.T) {
+	events, _, stats := recorded(t, decisionlog.Options{BufferBytes: 20_000}, rules{}, t.Context(), open,
+		policy.Call{Arguments: []byte(`{"text":"` + strings.Repeat("x ", 20_000) + `"}`)}, policy.Call{Arguments: []byte(`{}`)}, policy.Call{Arguments: []byte(`{}`)})
+	require.Len(t, events, 2)
+	require.Equal(t, int64(1), stats.Dropped)
+}
+
 // One sink that hangs doesn't keep records from another.
 func TestSinksAreApart(t *testing.T) {
 	dead, good := &stuck{writing: make(chan struct{})}, &memory{}

@@ -43,6 +43,7 @@ type pipe struct {
 	mu     sync.Mutex
 	lines  [][]byte
 	bytes  int64 // of lines and of those being written
+	full   bool  // a line found no room, and the sink has taken none since
 	closed bool
 
 	more  chan struct{} // something was put, or the pipe closed
@@ -74,11 +75,19 @@ func (p *pipe) put(line []byte) bool {
 		p.lines = append(p.lines, line)
 		p.bytes += size
 	}
+	p.full = p.full || !room && p.bytes > 0 // and not for a line that never has room
 	p.mu.Unlock()
 	if room {
 		p.wake()
 	}
 	return room
+}
+
+// hasRoom reports whether it is worth while to make another line.
+func (p *pipe) hasRoom() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.full && !p.closed
 }
 
 func (p *pipe) wake() {
@@ -155,6 +164,7 @@ func (p *pipe) write(batch [][]byte, size int64) {
 	}
 	p.mu.Lock()
 	p.bytes -= size
+	p.full = false
 	p.mu.Unlock()
 }
 

@@ -5,22 +5,16 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/http"
-	"net/url"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/regogate/regogate/policy/decisionlog"
+	"github.com/regogate/regogate/policy/internal/outbound"
 )
 
 // Options say where records go. Zeros mean the defaults.
@@ -46,7 +40,7 @@ type Options struct {
 // A Sink is a decisionlog.Sink.
 type Sink struct {
 	o      Options
-	client *http.Client
+	client *outbound.Client
 	down   bool
 }
 
@@ -58,76 +52,29 @@ var (
 // New returns a Sink, or an error that names the key that is wrong. It asks nothing of
 // the server.
 func New(o Options) (*Sink, error) {
-	u, err := url.Parse(o.URL)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("decision_log.url: not an http or https URL")
-	case u.User != nil:
-		return nil, errors.New("decision_log.url: it has credentials in it: use decision_log.token_file")
-	case o.TokenFile != "" && u.Scheme == "http" && !loopback(u.Hostname()):
-		return nil, errors.New("decision_log.url: a token must not travel over plain http: use https")
+	client, err := outbound.New(outbound.Options{Key: "decision_log", URL: o.URL, Path: "logs", ContentType: "application/json", TokenFile: o.TokenFile, CAFile: o.CAFile, Timeout: o.Timeout})
+	if err != nil {
+		return nil, err
 	}
-	if !strings.HasSuffix(u.Path, "/logs") {
-		u = u.JoinPath("logs")
-	}
-	o.URL = u.String()
 	o.ChunkBytes = cmp.Or(o.ChunkBytes, 512<<10)
 	o.Delay = cmp.Or(o.Delay, time.Second)
 	o.MinPause = cmp.Or(o.MinPause, 200*time.Millisecond)
 	o.MaxPause = max(cmp.Or(o.MaxPause, time.Minute), o.MinPause)
-	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Sink{o: o}
-	if _, err := s.token(); err != nil {
-		return nil, fmt.Errorf("decision_log.token_file: %w", err)
-	}
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: 10 * time.Second, MaxIdleConns: 1, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
-	if o.CAFile != "" {
-		pem, err := os.ReadFile(o.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("decision_log.ca_file: %w", err)
-		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("decision_log.ca_file: %s: no certificate in it", o.CAFile)
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	}
-	s.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return s, nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-func (s *Sink) token() (string, error) {
-	if s.o.TokenFile == "" {
-		return "", nil
-	}
-	b, err := os.ReadFile(s.o.TokenFile)
-	if err != nil {
-		return "", err
-	}
-	token := strings.TrimSpace(string(b))
-	if token == "" || strings.ContainsAny(token, " \t\r\n") {
-		return "", fmt.Errorf("%s: not one token", s.o.TokenFile)
-	}
-	return token, nil
+	return &Sink{o: o, client: client}, nil
 }
 
 // Name implements decisionlog.Sink.
-func (s *Sink) Name() string { return s.o.URL }
+func (s *Sink) Name() string { return s.client.Name() }
 
 // Linger implements decisionlog.Lingerer.
 func (s *Sink) Linger() (time.Duration, int64) { return s.o.Delay, int64(s.o.ChunkBytes) }
 
 // Close implements decisionlog.Sink.
 func (s *Sink) Close() error {
-	s.client.CloseIdleConnections()
+	s.client.Close()
 	return nil
 }
 
@@ -166,7 +113,7 @@ func (s *Sink) deliver(ctx context.Context, lines [][]byte) (lost int, err error
 		case err == nil:
 			if s.down {
 				s.down = false
-				s.o.Logger.Info("decision log: the server takes records again", "url", s.o.URL)
+				s.o.Logger.Info("decision log: the server takes records again", "url", s.client.Name())
 			}
 			return 0, nil
 		case ctx.Err() != nil:
@@ -181,7 +128,7 @@ func (s *Sink) deliver(ctx context.Context, lines [][]byte) (lost int, err error
 		}
 		if !s.down {
 			s.down = true
-			s.o.Logger.Error("decision log: the server doesn't take records, they wait", "url", s.o.URL, "why", err.Error())
+			s.o.Logger.Error("decision log: the server doesn't take records, they wait", "url", s.client.Name(), "why", err.Error())
 		}
 		timer := time.NewTimer(max(wait, s.pause(try)))
 		select {
@@ -221,34 +168,15 @@ func pack(lines [][]byte) []byte {
 
 // post sends one request. wait is how long the server asks not to be asked again.
 func (s *Sink) post(ctx context.Context, body []byte) (wait time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.o.URL, bytes.NewReader(body))
-	if err != nil {
+	answer, err := s.client.Post(ctx, body)
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Content-Encoding", "gzip")
-	token, err := s.token()
-	if err != nil {
-		return 0, fmt.Errorf("decision_log.token_file: %w", err)
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	resp, err := s.client.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // for the connection's sake
-	switch code := resp.StatusCode; {
-	case code >= 200 && code < 300:
+	case answer.OK():
 		return 0, nil
-	case code == http.StatusRequestEntityTooLarge, code == http.StatusBadRequest, code == http.StatusUnprocessableEntity:
-		return 0, fmt.Errorf("%w: %s", errUnacceptable, resp.Status)
+	case answer.Code == http.StatusRequestEntityTooLarge, answer.Code == http.StatusBadRequest, answer.Code == http.StatusUnprocessableEntity:
+		return 0, fmt.Errorf("%w: %s", errUnacceptable, answer.Status)
 	default:
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return min(time.Duration(max(seconds, 0))*time.Second, s.o.MaxPause), errors.New(resp.Status)
+		return min(answer.Wait, s.o.MaxPause), errors.New(answer.Status)
 	}
 }

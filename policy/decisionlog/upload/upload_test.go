@@ -178,8 +178,10 @@ func TestBadOptions(t *testing.T) {
 		"decision_log.url: not":         {URL: "logs"},
 		"decision_log.url: it has":      {URL: "https://a:b@x"},
 		"decision_log.url: a token":     {URL: "http://example.com", TokenFile: empty},
+		"a fragment":                    {URL: "https://example.com/#logs"},
+		"decision_log.url":              {URL: "https://:443/"},
 		"decision_log.token_file":       {URL: "https://example.com", TokenFile: empty},
-		"decision_log.token_file: open": {URL: "https://example.com", TokenFile: empty + "x"},
+		"x: no such file":               {URL: "https://example.com", TokenFile: empty + "x"},
 		"decision_log.ca_file":          {URL: "https://example.com", CAFile: empty + "x"},
 		"no certificate in it":          {URL: "https://example.com", CAFile: empty},
 	} {
