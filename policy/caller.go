@@ -25,6 +25,7 @@ type callerKey struct{}
 type callerDocument struct {
 	caller Caller
 	doc    map[string]any
+	plain  bool // no claim holds an extreme number
 	err    error
 }
 
@@ -50,7 +51,7 @@ func callerFrom(ctx context.Context) *callerDocument {
 var claimLimits = strictjson.Limits{Bytes: 256 << 10}
 
 func newCallerDocument(c Caller) *callerDocument {
-	d := &callerDocument{caller: c}
+	d := &callerDocument{caller: c, plain: true}
 	scopes := make([]any, len(c.Scopes))
 	for i, s := range c.Scopes {
 		scopes[i] = s
@@ -59,7 +60,9 @@ func newCallerDocument(c Caller) *callerDocument {
 	if len(c.Claims) > 0 {
 		raw, err := json.Marshal(c.Claims)
 		if err == nil {
-			claims, err = strictjson.ParseObject(raw, claimLimits)
+			var traits strictjson.Traits
+			claims, traits, err = strictjson.ReadObject(raw, claimLimits)
+			d.plain = err == nil && !traits.Extreme
 		}
 		if err != nil {
 			d.err = fmt.Errorf("caller.claims: not usable as JSON: %w", err)

@@ -52,15 +52,18 @@ func (d *Decision) refuse(c Code, message string) {
 
 // readArguments turns the bytes of the call into values, once.
 func (g *Gate) readArguments(in *Input, d *Decision) (map[string]any, bool) {
-	args, err := strictjson.ParseObject(in.call.Arguments, g.options.Arguments)
+	args, traits, err := strictjson.ReadObject(in.call.Arguments, g.options.Arguments)
 	if err != nil {
 		d.refuse(Malformed, agentText(err))
 		d.Err = fmt.Errorf("arguments: %w", err)
 		return nil, false
 	}
+	in.plain = !traits.Extreme
 	in.answer = map[string]any{}
 	if len(in.call.Responses) > 0 {
-		if in.answer, err = strictjson.ParseObject(in.call.Responses, g.options.Arguments); err != nil {
+		in.answer, traits, err = strictjson.ReadObject(in.call.Responses, g.options.Arguments)
+		in.plain = in.plain && !traits.Extreme
+		if err != nil {
 			d.refuse(Malformed, "the call's responses: "+agentText(err))
 			d.Err = fmt.Errorf("responses: %w", err)
 			return nil, false

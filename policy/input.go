@@ -20,6 +20,7 @@ type Input struct {
 	answer map[string]any // parsed Call.Responses
 	at     time.Time
 	rules  Ruleset // that decide; nil when none was in force
+	plain  bool    // what was read of the call holds no extreme number
 	// shared hands out the decoded tree itself instead of copies. Only a ruleset's
 	// evaluators get such an Input: they promise to read.
 	shared bool

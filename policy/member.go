@@ -29,6 +29,16 @@ func (in Input) Member(name string) (any, bool) {
 	return nil, false
 }
 
+// PlainNumbers reports that no number of the document is extreme ([strictjson.IsExtreme]),
+// which was noticed while it was read. Where it is false nothing is known.
+func (in Input) PlainNumbers() bool {
+	if in.call == nil || in.call.Tool == nil {
+		return false
+	}
+	t := in.call.Tool
+	return in.plain && in.caller.plain && t.plain
+}
+
 // Trees returns what of the document came from outside: the arguments, the tool's
 // annotations, the caller and the responses. A ruleset's evaluator gets the values
 // themselves, and anybody else copies.

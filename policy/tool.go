@@ -40,6 +40,7 @@ type Tool struct {
 	unlearned   error // why the server's tools are not known; nil when they are
 	spec        ToolSpec
 	annotations map[string]any
+	plain       bool // neither they nor the schema hold an extreme number
 	schema      *inputschema.Schema
 	schemaErr   error
 	digest      string
@@ -63,13 +64,14 @@ func UnlearnedTool(server, name string, why error) *Tool {
 // newTool never fails: a tool whose declaration can't be used refuses its calls, and
 // [Tool.SchemaErr] says why.
 func newTool(spec ToolSpec, o inputschema.Options) *Tool {
-	t := &Tool{known: true, spec: spec, annotations: map[string]any{}}
+	t := &Tool{known: true, spec: spec, annotations: map[string]any{}, plain: true}
 	t.digest, t.schemaErr = digest(spec)
 	if spec.Broken != nil {
 		t.schemaErr = errors.Join(fmt.Errorf("tool %q: %w", spec.Name, spec.Broken), t.schemaErr)
 	}
 	if len(spec.Annotations) > 0 {
-		a, err := strictjson.ParseObject(spec.Annotations, strictjson.Limits{})
+		a, traits, err := strictjson.ReadObject(spec.Annotations, strictjson.Limits{})
+		t.plain = err == nil && !traits.Extreme
 		if err != nil {
 			t.schemaErr = errors.Join(t.schemaErr, fmt.Errorf("tool %q: annotations: %w", spec.Name, err))
 		} else {
@@ -89,6 +91,7 @@ func newTool(spec ToolSpec, o inputschema.Options) *Tool {
 		return t
 	}
 	t.schema = s
+	t.plain = t.plain && !s.Extreme()
 	return t
 }
 

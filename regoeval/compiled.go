@@ -21,11 +21,7 @@ func (d *inputDocument) Whole() map[string]any { return d.Document() }
 // compiled evaluates the sets with the compiled engine. It reports false where that
 // gives no clean answer; topdown then gives one, or says what is wrong.
 func (q *query) compiled(ctx context.Context, in policy.Input) ([]policy.Refusal, bool) {
-	var numbers numberCount
-	for _, tree := range in.Trees() {
-		numbers.count(tree)
-	}
-	if numbers.tooSlow() {
+	if checkInput(in) != nil {
 		return nil, false
 	}
 	doc, _ := q.rules.documents.Get().(*inputDocument)

@@ -3,6 +3,8 @@ package regoeval
 import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/regogate/regogate/policy/strictjson"
 )
 
 // bounded are built-ins that make numbers of text. What a JSON number may be is
@@ -28,7 +30,7 @@ func boundedBuiltins() map[string]*topdown.Builtin {
 
 func boundedFunc(name string, f topdown.BuiltinFunc) topdown.BuiltinFunc {
 	return func(ctx topdown.BuiltinContext, operands []*ast.Term, iter func(*ast.Term) error) error {
-		if s, ok := operands[0].Value.(ast.String); ok && (len(s) > maxNumberText || isSlow(string(s))) {
+		if s, ok := operands[0].Value.(ast.String); ok && (len(s) > maxNumberText || strictjson.IsExtreme(string(s))) {
 			return &topdown.Error{Code: topdown.BuiltinErr, Message: name + ": the text is too long for a number, or its exponent too large", Location: ctx.Location}
 		}
 		return f(ctx, operands, iter)

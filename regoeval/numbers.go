@@ -3,21 +3,35 @@ package regoeval
 import (
 	"encoding/json"
 	"errors"
-	"strconv"
-	"strings"
+
+	"github.com/regogate/regogate/policy"
+	"github.com/regogate/regogate/policy/strictjson"
 )
 
-// OPA compares numbers up to this power of ten, and of at most 15 digits, as they
-// stand. Beyond it goes through arbitrary precision: 20 µs a comparison, and 40 µs to
-// hash 5e-324, so that sorting 1 MB of such numbers takes a minute inside of one
-// built-in, which no deadline stops.
-const fastExponent = 300
-
-// maxSlowWork bounds numbers beyond that times values around them: one of them in
+// Extreme numbers go through arbitrary precision: 20 µs a comparison, and 40 µs to hash
+// 5e-324, so that sorting 1 MB of them takes a minute inside of one built-in, which no
+// deadline stops. maxSlowWork bounds their number times values around them: one of them in
 // 100,000 values, or 316 among themselves.
 const maxSlowWork = 100_000
 
 var errSlowNumbers = errors.New("the input document has numbers beyond 1e±300 among too many values: comparing them has no bound in time")
+
+// checkInput refuses an input whose numbers would make comparisons slow. What was read
+// without meeting an extreme number isn't looked at again: 5 MB of arguments of which the
+// rules read little would take longer than the rules.
+func checkInput(in policy.Input) error {
+	if in.PlainNumbers() {
+		return nil
+	}
+	var c numberCount
+	for _, tree := range in.Trees() {
+		c.count(tree)
+	}
+	if c.tooSlow() {
+		return errSlowNumbers
+	}
+	return nil
+}
 
 // checkNumbers refuses a document whose numbers would make comparisons slow.
 func checkNumbers(doc map[string]any) error {
@@ -45,22 +59,8 @@ func (c *numberCount) count(v any) {
 			c.count(e)
 		}
 	case json.Number:
-		if isSlow(string(v)) {
+		if strictjson.IsExtreme(string(v)) {
 			c.slow++
 		}
 	}
-}
-
-// isSlow reports whether a JSON number's leading digit may lie beyond the powers of
-// ten that are compared fast.
-func isSlow(n string) bool {
-	i := strings.IndexAny(n, "eE")
-	if i < 0 {
-		return len(n) > fastExponent
-	}
-	exp, err := strconv.Atoi(strings.TrimPrefix(n[i+1:], "+"))
-	if err != nil {
-		return true
-	}
-	return exp+i > fastExponent || exp-i < -fastExponent
 }

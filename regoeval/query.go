@@ -90,11 +90,10 @@ func (q *query) topdown(ctx context.Context, in policy.Input) ([]policy.Refusal,
 
 // sets evaluates a body of some of the query's expressions. A set that isn't in it is nil.
 func (q *query) sets(ctx context.Context, in policy.Input, body ast.Body) ([][]policy.Refusal, error) {
-	doc := in.Document()
-	if err := checkNumbers(doc); err != nil {
+	if err := checkInput(in); err != nil {
 		return nil, err
 	}
-	input, err := q.rules.input(doc)
+	input, err := q.rules.input(in.Document())
 	if err != nil {
 		return nil, err
 	}

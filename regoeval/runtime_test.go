@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/regogate/regogate/policy"
+	"github.com/regogate/regogate/policy/strictjson"
 	"github.com/regogate/regogate/regoeval"
 )
 
@@ -233,6 +234,15 @@ func TestSlowNumbers(t *testing.T) {
 		require.ErrorContains(t, d.Err, "1e±300")
 		require.Less(t, time.Since(started), 2*time.Second)
 	}
+	filled := func(number string) policy.Decision { // the arguments hold none, and what validators see does
+		g, err := policy.NewGate(policy.Options{Arguments: strictjson.Limits{Bytes: 8 << 20}, Schema: policy.SchemaOptions{Steps: 10_000_000}})
+		require.NoError(t, err)
+		g.Use(rs)
+		schema := `{"type":"object","properties":{"n":{},"l":{"type":"array","items":{"type":"object","properties":{"n":{"type":"number","default":` + number + `}}}}}}`
+		return g.Decide(context.Background(), policy.Call{Tool: g.Tool(policy.ToolSpec{Name: "x", InputSchema: []byte(schema)}), Arguments: []byte(`{"n":[1],"l":[` + list(2000, "{}") + `]}`)})
+	}
+	require.ErrorContains(t, filled("1e301").Err, "1e±300")
+	require.NoError(t, filled("1e3").Err)
 	for _, args := range []string{
 		`{"n":1e308,"l":[1,2,3]}`, `{"n":1e299,"l":[` + list(10_000, "1") + `]}`, `{"n":1,"l":[2e300,1e300,1e308]}`, `{"n":0.000000000000000000000000001,"l":[1e-20]}`,
 	} {

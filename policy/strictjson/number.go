@@ -3,6 +3,7 @@ package strictjson
 import (
 	"bytes"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -97,4 +98,23 @@ func onTheEdge(literal []byte, edge string) bool {
 		return f == 0
 	}
 	return err == nil
+}
+
+// What leaves this range, or has this many digits, arithmetic of arbitrary precision is
+// needed for: up to it, numbers are compared as they stand.
+const plainExponent = 300
+
+// IsExtreme reports whether a JSON number's leading digit may lie beyond 1e±300. OPA, for
+// one, takes a thousand times as long for such a number as for any other. A literal
+// that can't be read is extreme.
+func IsExtreme(literal string) bool {
+	i := strings.IndexAny(literal, "eE")
+	if i < 0 {
+		return len(literal) > plainExponent
+	}
+	exp, err := strconv.Atoi(strings.TrimPrefix(literal[i+1:], "+"))
+	if err != nil {
+		return true
+	}
+	return exp+i > plainExponent || exp-i < -plainExponent
 }

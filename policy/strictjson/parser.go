@@ -24,6 +24,7 @@ type parser struct {
 	names  []name // the member names of all open objects
 
 	unquoted []byte // scratch space
+	extreme  bool   // a number was
 	room     room
 }
 
@@ -152,7 +153,9 @@ func (p *parser) number() (json.Number, *Error) {
 	if !inRange(raw) {
 		return "", p.fail(ReasonNumberRange, start, "")
 	}
-	return json.Number(p.text[start : start+len(raw)]), nil
+	literal := p.text[start : start+len(raw)]
+	p.extreme = p.extreme || IsExtreme(literal)
+	return json.Number(literal), nil
 }
 
 // begin opens a container.

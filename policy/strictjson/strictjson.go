@@ -99,46 +99,66 @@ const jsonWhitespace = " \t\r\n"
 // The error, if any, is an [*Error], and the result is then nil: tell a JSON null by
 // the error, not by the result.
 func Parse(data []byte, l Limits) (value any, err error) {
+	value, _, err = Read(data, l)
+	return value, err
+}
+
+// Traits are what was noticed of a value while it was read. The zero Traits say
+// nothing of a value that nobody read.
+type Traits struct {
+	// Extreme says that it holds a number for which [IsExtreme] is true.
+	Extreme bool
+}
+
+// Read is [Parse] that says as well what was noticed on the way.
+func Read(data []byte, l Limits) (value any, traits Traits, err error) {
 	l, ok := l.effective()
 	if !ok {
-		return nil, &Error{Reason: ReasonLimits, Detail: "a limit is negative"}
+		return nil, Traits{}, &Error{Reason: ReasonLimits, Detail: "a limit is negative"}
 	}
 	if len(data) > l.Bytes {
 		detail := fmt.Sprintf("%d bytes; the limit is %d", len(data), l.Bytes)
-		return nil, &Error{Reason: ReasonSize, Offset: int64(l.Bytes), Detail: detail}
+		return nil, Traits{}, &Error{Reason: ReasonSize, Offset: int64(l.Bytes), Detail: detail}
 	}
 	if bytes.HasPrefix(data, []byte(byteOrderMark)) {
-		return nil, &Error{Reason: ReasonByteOrderMark}
+		return nil, Traits{}, &Error{Reason: ReasonByteOrderMark}
 	}
 	if len(bytes.TrimLeft(data, jsonWhitespace)) == 0 {
-		return nil, &Error{Reason: ReasonEmpty}
+		return nil, Traits{}, &Error{Reason: ReasonEmpty}
 	}
 	// jsontext panics where it finds a mistake of its own. No input is known that leads
 	// there, but one that does must refuse a call, not end the process.
 	defer func() {
 		if r := recover(); r != nil {
-			value, err = nil, &Error{Reason: ReasonInternal, Detail: fmt.Sprint(r)}
+			value, traits, err = nil, Traits{}, &Error{Reason: ReasonInternal, Detail: fmt.Sprint(r)}
 		}
 	}()
 	var p parser
 	p.prepare(data, l)
 	value, failure := p.parse()
 	if failure != nil {
-		return nil, failure
+		return nil, Traits{}, failure
 	}
-	return value, nil
+	return value, Traits{Extreme: p.extreme}, nil
 }
 
 // ParseObject reads data as one JSON object, by the rules of [Parse]. Any other JSON
 // value is refused, for [ReasonNotObject]; so is null.
 func ParseObject(data []byte, l Limits) (map[string]any, error) {
-	value, err := Parse(data, l)
+	object, _, err := ReadObject(data, l)
+	return object, err
+}
+
+// ReadObject is [ParseObject] that says as well what was noticed on the way, for later
+// steps that would otherwise have to look at every value again.
+func ReadObject(data []byte, l Limits) (map[string]any, Traits, error) {
+	value, traits, err := Read(data, l)
 	if err != nil {
-		return nil, err
+		return nil, Traits{}, err
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, &Error{Reason: ReasonNotObject}
+		return nil, Traits{}, &Error{Reason: ReasonNotObject}
 	}
-	return object, nil
+	return object, traits, nil
 }

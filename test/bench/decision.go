@@ -115,19 +115,28 @@ func decide(name string, rules policy.Ruleset, schema []byte, arguments string) 
 	}}, nil
 }
 
-// capture returns the input that a gate shows its validators for these arguments.
-func capture(arguments string) (in policy.Input, err error) {
-	gate, err := policy.NewGate(policy.Options{
-		Arguments: strictjson.Limits{Bytes: 64 << 20},
-		Validators: []policy.Registration{{Name: "capture", Validator: policy.ValidatorFunc(func(_ context.Context, got policy.Input) ([]policy.Refusal, error) {
-			in = got
-			return nil, nil
-		})}},
+// capturing is a ruleset that keeps the input which a gate shows a ruleset's evaluator. A
+// Go validator would get copies in place of the arguments.
+type capturing struct {
+	open
+	in *policy.Input
+}
+
+func (c capturing) Cover(*policy.Tool) policy.Coverage {
+	keep := policy.ValidatorFunc(func(_ context.Context, got policy.Input) ([]policy.Refusal, error) {
+		*c.in = got
+		return nil, nil
 	})
+	return policy.Coverage{Deny: keep, Own: true}
+}
+
+// capture returns the input of a deny set for these arguments.
+func capture(arguments string) (in policy.Input, err error) {
+	gate, err := policy.NewGate(policy.Options{Arguments: strictjson.Limits{Bytes: 64 << 20}})
 	if err != nil {
 		return in, err
 	}
-	gate.Use(open{})
+	gate.Use(capturing{in: &in})
 	d := gate.Decide(context.Background(), policy.Call{Tool: gate.Tool(policy.ToolSpec{Name: tool, NoSchema: true}), Arguments: []byte(arguments)})
 	if !d.Allowed {
 		return in, fmt.Errorf("%w: %v", errDecision, d.Refusals)

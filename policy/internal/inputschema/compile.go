@@ -13,7 +13,8 @@ type Schema struct {
 	pool    *pool
 	second  *secondOpinion // nil if it isn't asked
 	// closed are the names declared for the top level, if Options close it.
-	closed *topLevel
+	closed  *topLevel
+	extreme bool
 }
 
 const unusableText = "the tool has no input schema that could be checked"
@@ -21,6 +22,10 @@ const unusableText = "the tool has no input schema that could be checked"
 var errUnusable = errors.New("the schema is nil or zero: use one that Compile returned")
 
 func (s *Schema) usable() bool { return s != nil && s.pool != nil }
+
+// Extreme reports whether a number anywhere in the schema is extreme, in a default for one
+// (see [strictjson.IsExtreme]): a view may then hold it though the arguments don't.
+func (s *Schema) Extreme() bool { return s == nil || s.extreme }
 
 // Compile reads a schema and makes it ready. Its dialect is the one that $schema
 // names, 2020-12 if there is none.
@@ -49,7 +54,7 @@ func compile(raw []byte, o Options, env environment) (*Schema, error) {
 		return nil, err
 	}
 	g.settle()
-	s := &Schema{options: o, graph: g, names: newNameIndex(g.declared)}
+	s := &Schema{options: o, graph: g, names: newNameIndex(g.declared), extreme: d.extreme}
 	if o.OptionalNull == OptionalNullAbsent {
 		if err := s.findNulls(first, compiled); err != nil {
 			return nil, err

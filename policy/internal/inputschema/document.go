@@ -31,15 +31,16 @@ type document struct {
 	refs       map[string]bool // the different values of $ref and the like
 	// before2019 and before2020 report whether it mentions a dialect of before.
 	before2019, before2020 bool
+	extreme                bool // some number in it is
 }
 
 // readDocument reads a schema strictly and bounds what compiling it will take.
 func readDocument(raw []byte, o Options, env environment) (*document, error) {
-	value, err := strictjson.Parse(raw, strictjson.Limits{Bytes: o.Bytes, Depth: o.Depth})
+	value, traits, err := strictjson.Read(raw, strictjson.Limits{Bytes: o.Bytes, Depth: o.Depth})
 	if err != nil {
 		return nil, fmt.Errorf("the schema can't be read: %w", err)
 	}
-	d := &document{value: value, refs: map[string]bool{}}
+	d := &document{value: value, refs: map[string]bool{}, extreme: traits.Extreme}
 	d.survey(value)
 	switch {
 	case d.nodes > maxNodes:
