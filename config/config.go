@@ -34,7 +34,8 @@ type Config struct {
 	Identity Identity `mapstructure:"identity"`
 	Bridge   Bridge   `mapstructure:"bridge"`
 
-	Admin Admin `mapstructure:"admin"`
+	Admin     Admin     `mapstructure:"admin"`
+	Telemetry Telemetry `mapstructure:"telemetry"`
 
 	settings []Setting
 	origins  map[string]string

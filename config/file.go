@@ -160,8 +160,10 @@ func (l *loader) unknown(n *yaml.Node, full string) {
 func sections(keys []Key) []string {
 	var out []string
 	for _, k := range keys {
-		if i := strings.LastIndexByte(k.Name, '.'); i > 0 && !slices.Contains(out, k.Name[:i]) {
-			out = append(out, k.Name[:i])
+		for i, c := range k.Name {
+			if c == '.' && !slices.Contains(out, k.Name[:i]) {
+				out = append(out, k.Name[:i])
+			}
 		}
 	}
 	return out

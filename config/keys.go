@@ -44,7 +44,7 @@ type Key struct {
 func Keys() []Key {
 	return slices.Concat(
 		sourceKeys(), bundleKeys(), toolKeys(), schemaKeys(), limitKeys(), callerKeys(), proxyKeys(), decisionLogKeys(),
-		servingKeys(), upstreamKeys(), identityKeys(), adminKeys(),
+		servingKeys(), upstreamKeys(), identityKeys(), adminKeys(), telemetryKeys(),
 	)
 }
 

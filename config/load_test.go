@@ -32,6 +32,7 @@ func TestLoadDefaults(t *testing.T) {
 		Hold:        Hold{Calls: 64, Bytes: 16 << 20, Timeout: 10 * time.Second},
 		DecisionLog: DecisionLog{Arguments: "masked", MaxBytes: 100 << 20, Keep: 10, QueueBytes: 64 << 20, BufferBytes: 16 << 20},
 		Admin:       Admin{Access: "loopback"},
+		Telemetry:   Telemetry{OTLP: OTLP{Sample: 1}},
 	}
 	for name, o := range map[string]Options{
 		"no file":       {},
@@ -133,6 +134,7 @@ decision_log:
   queue_bytes: 2MiB
   buffer_bytes: 3MiB
 admin: {listen: "127.0.0.1:9400", access: any}
+telemetry: {otlp: {url: "https://spans.test", token_file: token, ca_file: ca.pem, sample: 10}}
 ` + fullServing
 
 func TestLoadEveryKey(t *testing.T) {
@@ -183,8 +185,9 @@ func TestLoadEveryKey(t *testing.T) {
 		Methods: []Method{
 			{Name: "resources/read", Action: "refuse"}, {Name: "x/Y.z", Action: "pass"},
 		},
-		Hold:  Hold{Calls: 1, Bytes: 2, Timeout: 3 * time.Second},
-		Admin: Admin{Listen: "127.0.0.1:9400", Access: "any"},
+		Hold:      Hold{Calls: 1, Bytes: 2, Timeout: 3 * time.Second},
+		Admin:     Admin{Listen: "127.0.0.1:9400", Access: "any"},
+		Telemetry: Telemetry{OTLP: OTLP{URL: "https://spans.test", TokenFile: filepath.Join(dir, "token"), CAFile: filepath.Join(dir, "ca.pem"), Sample: 10}},
 	}, dir), got)
 }
 

@@ -95,6 +95,7 @@ func TestDependenciesStayInTheirAdapters(t *testing.T) {
 		"github.com/mark3labs/mcp-go":            {"decorator/mcpgo"},
 		"github.com/lestrrat-go/jwx":             {"decorator/identity", "bundles"},
 		"go.opentelemetry.io/otel":               {"policy/telemetry"},
+		"go.opentelemetry.io/proto":              {"policy/telemetry/otlp"},
 		"github.com/prometheus":                  {"policy/telemetry/scrape"},
 		"github.com/spf13/viper":                 {"config"},
 		"github.com/spf13/cobra":                 {"cmd"},

@@ -14,6 +14,7 @@ import (
 	"github.com/regogate/regogate/config"
 	"github.com/regogate/regogate/policy"
 	"github.com/regogate/regogate/policy/telemetry"
+	"github.com/regogate/regogate/policy/telemetry/otlp"
 	"github.com/regogate/regogate/policy/telemetry/scrape"
 )
 
@@ -22,30 +23,77 @@ func registerAdmin(c *cobra.Command, address *string) {
 	c.Flags().StringVar(address, "admin", "", "answer GET /healthz, /readyz, /status and /metrics at `HOST:PORT` of this machine; port 0 takes a free one")
 }
 
-// An observation is a gate as operators see it, beside its log: its status and what was
-// measured. Without an admin listener it only keeps the status, which costs nothing.
+// An observation is a gate as operators see it, beside its log: its status, what was
+// measured, and spans. Without an admin listener, or a server for spans, it only keeps
+// the status, which costs nothing.
 type observation struct {
 	config   config.Config
 	report   *report.Report
 	live     *report.Live
 	exporter *scrape.Exporter    // nil without an admin listener
-	measured *telemetry.Recorder // likewise
+	spans    *otlp.Exporter      // nil without a server that takes them
+	measured *telemetry.Recorder // nil without both
 }
 
 // observe makes the observation that cfg asks for.
 func observe(cfg config.Config, r *report.Report) (*observation, error) {
 	o := &observation{config: cfg, report: r, live: report.NewLive(readVersion().String())}
-	if cfg.Admin.Listen == "" {
+	if err := o.spansTo(cfg); err != nil {
+		return nil, setup.Attribute(cfg, err)
+	}
+	if cfg.Admin.Listen == "" && o.spans == nil {
 		return o, nil
 	}
+	measure := telemetry.Options{}
 	var err error
-	if o.exporter, err = scrape.New(); err != nil {
-		return nil, err
+	if cfg.Admin.Listen != "" {
+		if o.exporter, err = scrape.New(); err != nil {
+			return nil, err
+		}
+		measure.Meters, measure.Policy, measure.DecisionLog = o.exporter.Meters(), o.live.Policy, o.live.DecisionLog
 	}
-	o.measured, err = telemetry.New(telemetry.Options{
-		Meters: o.exporter.Meters(), Policy: o.live.Policy, DecisionLog: o.live.DecisionLog,
-	})
+	if o.spans != nil {
+		measure.Tracers = o.spans.Tracers()
+	}
+	o.measured, err = telemetry.New(measure)
 	return o, err
+}
+
+// spansTo starts the exporter of spans that cfg asks for.
+func (o *observation) spansTo(cfg config.Config) (err error) {
+	to := cfg.Telemetry.OTLP
+	if to.URL == "" {
+		for key, v := range map[string]string{"token_file": to.TokenFile, "ca_file": to.CAFile} {
+			if v != "" {
+				return errors.New("telemetry.otlp." + key + ": there is no telemetry.otlp.url that it is for")
+			}
+		}
+		return nil
+	}
+	o.spans, err = otlp.New(otlp.Options{URL: to.URL, TokenFile: to.TokenFile, CAFile: to.CAFile, Sample: to.Sample, Version: o.live.Version(), Logger: o.report.Logger()})
+	if err == nil {
+		o.report.Logger().Info("spans are sent", "url", o.spans.Name(), "one_of", to.Sample)
+	}
+	return err
+}
+
+// close ends what is measured, and sends the last spans for as long as a second.
+func (o *observation) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	var errs []error
+	if o.measured != nil {
+		errs = append(errs, o.measured.Close())
+	}
+	if o.exporter != nil {
+		errs = append(errs, o.exporter.Shutdown(ctx))
+	}
+	if o.spans != nil {
+		errs = append(errs, o.spans.Shutdown(ctx))
+	}
+	if err := errors.Join(errs...); err != nil {
+		o.report.Logger().Warn("the measurements did not end well", "error", oneLine(err.Error()))
+	}
 }
 
 // recorder returns what has to be told of decisions: the log, and what counts them.
@@ -83,14 +131,7 @@ func (o *observation) listen(s *setup.Setup, passes []string) (stop func(), err 
 		return nil, setup.Attribute(o.config, err)
 	}
 	o.report.Logger().Info("the admin listener answers", "address", server.Addr(), "paths", "/healthz, /readyz, /status, /metrics")
-	return func() {
-		server.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		if err := errors.Join(o.measured.Close(), o.exporter.Shutdown(ctx)); err != nil {
-			o.report.Logger().Warn("the measurements did not end well", "error", oneLine(err.Error()))
-		}
-	}, nil
+	return server.Close, nil
 }
 
 // watch follows the bundles of s, and keeps how things stand with them for the status.

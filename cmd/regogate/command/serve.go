@@ -65,6 +65,7 @@ func runServe(c *cobra.Command, f *gateFlags, command []string) error {
 	if err != nil {
 		return err
 	}
+	defer watched.close()
 	s, err := setup.Prepare(cfg, watched.recorder())
 	if err != nil {
 		return err

@@ -35,6 +35,9 @@ type Live struct {
 // NewLive returns a Live of a gate that isn't set up yet.
 func NewLive(version string) *Live { return &Live{version: version, started: time.Now().UTC()} }
 
+// Version is that of the program.
+func (l *Live) Version() string { return l.version }
+
 // Follow says which gate it is about, and which methods reach the server undecided.
 func (l *Live) Follow(s *setup.Setup, passes []string) {
 	l.mu.Lock()
