@@ -81,7 +81,9 @@ func (r *Ruleset) fits(t *policy.Tool) (err error) {
 	found := typecheck.Check(r.checkable(own), typeOf(t), rules).Own
 	// A rule may look for what the schema leaves open and doesn't name; a name that is
 	// nearly a declared one is a mistake.
-	found = slices.DeleteFunc(found, func(f *typecheck.Finding) bool { return f.Kind == typecheck.Undeclared && f.Near == "" })
+	found = slices.DeleteFunc(found, func(f *typecheck.Finding) bool {
+		return f.Advice || f.Kind == typecheck.Undeclared && f.Near == ""
+	})
 	if len(found) == 0 {
 		return nil
 	}

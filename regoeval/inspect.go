@@ -95,5 +95,25 @@ func (i *Inspection) Checkable(server, tool string) typecheck.Rules {
 	return i.b.rules.checkable(i.b.rules.ownPackages(server, tool))
 }
 
+// CheckableWithData is Checkable for a check that also looks at what the data has now.
+func (i *Inspection) CheckableWithData(server, tool string) typecheck.Rules {
+	r := i.Checkable(server, tool)
+	r.Data = func(ref ast.Ref) (any, bool) {
+		var x any = i.b.source.data
+		for _, key := range ref[1:] {
+			name, _ := key.Value.(ast.String)
+			m, ok := x.(map[string]any)
+			if !ok {
+				return nil, false
+			}
+			if x, ok = m[string(name)]; !ok {
+				return nil, false
+			}
+		}
+		return x, true
+	}
+	return r
+}
+
 // TypeOf is what the type check knows of a tool.
 func TypeOf(t *policy.Tool) typecheck.Tool { return typeOf(t) }

@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -21,6 +22,7 @@ const maxShared = 32
 func (v *verifier) arguments() {
 	shared := typecheck.Tallies{}
 	messages := map[*ast.Rule]bool{}
+	v.packages(messages)
 	for _, t := range v.Tools {
 		if why := t.SchemaErr(); why != nil {
 			v.fs.add(Finding{ID: idUnusable, Severity: Warning, Server: t.Server(), Tool: t.Name(),
@@ -32,7 +34,7 @@ func (v *verifier) arguments() {
 			packages = slices.DeleteFunc(packages, func(p regoeval.Surface) bool { return p.Common })
 		}
 		check := func(set string) typecheck.Result {
-			return typecheck.Check(v.Checkable(t.Server(), t.Name()), regoeval.TypeOf(t), v.setOf(packages, set))
+			return typecheck.Check(v.CheckableWithData(t.Server(), t.Name()), regoeval.TypeOf(t), v.setOf(packages, set))
 		}
 		deny, warn := check("deny"), check("warn")
 		v.typeErrors(t, deny.Own, Error)
@@ -44,18 +46,56 @@ func (v *verifier) arguments() {
 		shared.Merge(deny.Shared)
 		shared.Merge(warn.Shared)
 		v.messages(deny.Elements, messages)
+		v.elements(t, deny.Elements)
 	}
 	v.sharedErrors(shared)
+}
+
+// packages checks what is so for every tool, also in the packages of tools that aren't
+// there: constants that make a function fail, patterns, formats, long lists.
+func (v *verifier) packages(messages map[*ast.Rule]bool) {
 	anyTool := typecheck.Tool{Arguments: projector.Arguments(nil)}
-	for _, p := range v.Packages() { // also those of tools that aren't there
-		rules := v.Rules(p, "deny")
-		v.messages(typecheck.Check(v.Checkable("", ""), anyTool, rules).Elements, messages)
+	for _, p := range v.Packages() {
+		deny := typecheck.Check(v.CheckableWithData("", ""), anyTool, v.Rules(p, "deny"))
+		warn := typecheck.Check(v.CheckableWithData("", ""), anyTool, v.Rules(p, "warn"))
+		v.messages(deny.Elements, messages)
+		for s, r := range map[Severity]typecheck.Result{Error: deny, Warning: warn} {
+			v.typeErrors(nil, slices.DeleteFunc(r.Own, func(f *typecheck.Finding) bool { return !f.Kind.Once() }), s)
+		}
+		v.patterns(p, deny.Patterns, warn.Patterns)
 	}
+}
+
+// elements reports elements of deny sets that can't be messages, by the tool's schema.
+func (v *verifier) elements(t *policy.Tool, elements map[*ast.Rule]*shape.Shape) {
+	for rule, s := range elements {
+		if s.Empty() || s.Kinds&(shape.String|shape.Object) != 0 || v.said(idElement, locationOf(rule)) {
+			continue
+		}
+		v.fs.add(Finding{ID: idElement, Severity: Error, Server: t.Server(), Tool: t.Name(),
+			Message: "an element of the deny set is never a message, but " + strings.Join(s.Kinds.Names(), " or ") + ": every call that gets there is undecided",
+			Fix:     `make it a non-empty string, or an object {"msg": …}`}, locationOf(rule))
+	}
+}
+
+// said reports whether there is a finding of that id in that line already.
+func (v *verifier) said(id string, at *ast.Location) bool {
+	return at != nil && slices.ContainsFunc(*v.fs, func(f Finding) bool { return f.ID == id && f.File == at.File && f.Line == at.Row })
 }
 
 func (v *verifier) typeErrors(t *policy.Tool, found []*typecheck.Finding, s Severity) {
 	for _, f := range found {
-		v.fs.add(Finding{ID: string(f.Kind), Severity: s, Server: t.Server(), Tool: t.Name(), Message: f.Message, Fix: f.Fix}, f.Location)
+		if (f.Kind.Once() || f.Kind == typecheck.InputPath) && v.said(string(f.Kind), f.Location) {
+			continue
+		}
+		g := Finding{ID: string(f.Kind), Severity: s, Message: f.Message, Fix: f.Fix}
+		if t != nil && f.Kind != typecheck.InputPath {
+			g.Server, g.Tool = t.Server(), t.Name()
+		}
+		if f.Soft {
+			g.Severity = Warning
+		}
+		v.fs.add(g, f.Location)
 	}
 }
 
@@ -70,13 +110,13 @@ func (v *verifier) sharedErrors(shared typecheck.Tallies) {
 			continue
 		}
 		for _, f := range tally.Findings {
-			if f.Hard || f.Location == nil || slices.ContainsFunc(known, func(k Finding) bool {
+			if f.Hard || f.Kind.Once() || f.Location == nil || slices.ContainsFunc(known, func(k Finding) bool {
 				return k.ID == string(f.Kind) && k.File == f.Location.File && k.Line == f.Location.Row && k.Col == f.Location.Col
 			}) {
 				continue
 			}
 			s := Warning
-			if f.Near != "" {
+			if f.Near != "" && !f.Soft {
 				s = Error
 			} else if !meant[f.Location.File] {
 				continue
@@ -104,8 +144,8 @@ func (v *verifier) filesOfMapped() map[string]bool {
 // messages reports deny messages that repeat a value of the call.
 func (v *verifier) messages(elements map[*ast.Rule]*shape.Shape, seen map[*ast.Rule]bool) {
 	for rule, s := range elements {
-		m := messageOf(s)
-		if m == nil || !m.FromCall || seen[rule] {
+		m := repeats(s)
+		if m == nil || seen[rule] {
 			continue
 		}
 		seen[rule] = true
@@ -119,15 +159,18 @@ func (v *verifier) messages(elements map[*ast.Rule]*shape.Shape, seen map[*ast.R
 	}
 }
 
-// messageOf returns the text of an element, nil when there is none.
-func messageOf(s *shape.Shape) *shape.Shape {
+// repeats returns the text of an element that repeats a value of the call, nil when none
+// does. A location has to name what the call brought along.
+func repeats(s *shape.Shape) *shape.Shape {
 	if s.Kinds&shape.Object != 0 && s.Fields != nil {
-		if m, declared, _ := s.Fields.Member("msg"); declared && m.Kinds&shape.String != 0 {
-			return m
+		for _, name := range []string{"msg", "rule"} {
+			if m, declared, _ := s.Fields.Member(name); declared && m.FromCall {
+				return m
+			}
 		}
 		return nil
 	}
-	if s.Kinds&shape.String != 0 {
+	if s.Kinds&(shape.String|shape.Object) != 0 && s.FromCall {
 		return s
 	}
 	return nil

@@ -23,9 +23,7 @@ const (
 // The ids of findings, beside those of the load-time contract. They are part of the API:
 // docs/verify.md explains each.
 const (
-	idUndeclared = "argument-undeclared"
-	idType       = "argument-type"
-	idValue      = "argument-value"
+	idElement    = "deny-element"
 	idSilent     = "silent"
 	idUncovered  = "tool-uncovered"
 	idUnusable   = "tool-schema"
@@ -39,6 +37,7 @@ const (
 	idList       = "list-lookup"
 	idPatterns   = "many-patterns"
 	idDefault    = "default-hides-data"
+	idLog        = "log-name"
 )
 
 // A Finding is one thing to look at.

@@ -2,12 +2,11 @@ package lint
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/regogate/regogate/regoeval"
 	"github.com/regogate/regogate/regoeval/internal/projector"
 	"github.com/regogate/regogate/regoeval/internal/shape"
 )
@@ -21,36 +20,34 @@ func anything() *shape.Shape { return projector.Arguments(nil) }
 
 // habits reports what costs or hides something.
 func (v *verifier) habits() {
-	byPackage := map[string]map[string]*ast.Location{}
 	for _, name := range sortedModules(v.Compiler().Modules) {
-		path := v.Compiler().Modules[name].Package.Path.String()
-		if byPackage[path] == nil {
-			byPackage[path] = map[string]*ast.Location{}
-		}
 		for _, r := range v.Compiler().Modules[name].Rules {
-			if !v.Reached(r) {
-				continue
+			if v.Reached(r) {
+				v.lists(r)
+				v.defaults(r)
 			}
-			v.lists(r)
-			collectPatterns(r, byPackage[path])
-			v.defaults(r)
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(byPackage)) {
-		patterns := byPackage[path]
-		if len(patterns) <= manyPatterns {
-			continue
-		}
-		var first *ast.Location
-		for _, at := range patterns {
+}
+
+// patterns reports a package with more regular expressions than OPA keeps.
+func (v *verifier) patterns(p regoeval.Surface, sets ...map[string]*ast.Location) {
+	all := map[string]*ast.Location{}
+	var first *ast.Location
+	for _, set := range sets {
+		for pattern, at := range set {
+			all[pattern] = at
 			if first == nil || at != nil && at.Compare(first) < 0 {
 				first = at
 			}
 		}
-		v.fs.add(Finding{ID: idPatterns, Severity: Warning,
-			Message: fmt.Sprintf("the package has %d distinct regular expressions: OPA keeps %d compiled ones by itself, and compiles the others at every call", len(patterns), manyPatterns),
-			Fix:     "join patterns that are asked together with |, or ask for constants with in, startswith and endswith"}, first)
 	}
+	if len(all) <= manyPatterns {
+		return
+	}
+	v.fs.add(Finding{ID: idPatterns, Severity: Warning,
+		Message: fmt.Sprintf("package %s has %d distinct regular expressions: OPA keeps %d compiled ones by itself, and compiles the others at every call", p.Path, len(all), manyPatterns),
+		Fix:     "join patterns that are asked together with |, or ask for constants with in, startswith and endswith"}, first)
 }
 
 func sortedModules(ms map[string]*ast.Module) []string {
@@ -97,16 +94,14 @@ func (v *verifier) lists(r *ast.Rule) {
 		if !e.IsCall() {
 			return false
 		}
-		switch {
-		case e.Operator().Equal(ast.Member.Ref()):
-			v.list(e, behind(e.Operand(1), names))
-		case e.IsEquality() || e.Operator().Equal(ast.Equal.Ref()):
-			for _, side := range []int{0, 1} {
-				t, other := e.Operand(side), behind(e.Operand(1-side), names)
-				if x, ok := t.Value.(ast.Var); ok && names[x] != nil && names[x] != e.Operand(1-side) || !ok {
-					if ref, ok := behind(t, names).Value.(ast.Ref); ok && len(ref) > 2 && isVar(ref[len(ref)-1]) && fromInput(other) {
-						v.list(e, ast.NewTerm(ref[:len(ref)-1]))
-					}
+		if !e.IsEquality() && !e.Operator().Equal(ast.Equal.Ref()) {
+			return false
+		}
+		for _, side := range []int{0, 1} { // what is looked for with in, the type check has seen
+			t, other := e.Operand(side), behind(e.Operand(1-side), names)
+			if x, ok := t.Value.(ast.Var); ok && names[x] != nil && names[x] != e.Operand(1-side) || !ok {
+				if ref, ok := behind(t, names).Value.(ast.Ref); ok && len(ref) > 2 && isVar(ref[len(ref)-1]) && fromInput(other) {
+					v.list(e, ast.NewTerm(ref[:len(ref)-1]))
 				}
 			}
 		}
@@ -140,26 +135,6 @@ func (v *verifier) list(e *ast.Expr, t *ast.Term) {
 			Message: fmt.Sprintf("%s is a list of %d entries, which is searched from its beginning at every call", ref, len(l)),
 			Fix:     fmt.Sprintf("make it an object with the entries as keys, and ask %s[x]", ref)}, e.Location)
 	}
-}
-
-// collectPatterns adds the regular expressions that a rule has as constants.
-func collectPatterns(r *ast.Rule, patterns map[string]*ast.Location) {
-	names := namesIn(r)
-	ast.WalkExprs(r, func(e *ast.Expr) bool {
-		if !e.IsCall() || !strings.HasPrefix(e.Operator().String(), "regex.") {
-			return false
-		}
-		i := 0
-		if e.Operator().String() == "regex.replace" {
-			i = 1
-		}
-		if i < len(e.Operands()) {
-			if s, ok := behind(e.Operand(i), names).Value.(ast.String); ok && patterns[string(s)] == nil {
-				patterns[string(s)] = e.Location
-			}
-		}
-		return false
-	})
 }
 
 // defaults reports a default, or a last else, that stands in for data that is missing.

@@ -137,25 +137,10 @@ func isTest(r *ast.Rule) bool {
 // usedBySystem are the rules that those below data.system, and tests, use.
 func (v *verifier) usedBySystem() map[*ast.Rule]bool {
 	used := map[*ast.Rule]bool{}
-	var follow func(r *ast.Rule)
-	follow = func(r *ast.Rule) {
-		if used[r] {
-			return
-		}
-		used[r] = true
-		ast.WalkRefs(r, func(ref ast.Ref) bool {
-			if ref.HasPrefix(ast.DefaultRootRef) {
-				for _, next := range v.Compiler().GetRulesDynamicWithOpts(ref, ast.RulesOptions{}) {
-					follow(next)
-				}
-			}
-			return false
-		})
-	}
 	for _, m := range v.Compiler().Modules {
 		for _, r := range m.Rules {
 			if isSystem(m.Package.Path) {
-				follow(r)
+				v.follow(r, used)
 			}
 		}
 	}

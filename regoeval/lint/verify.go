@@ -91,6 +91,7 @@ func (v *verifier) all() {
 	v.pins()
 	v.reachable()
 	v.habits()
+	v.system()
 }
 
 // setOf lists the rules of one set of the packages that are asked about a tool.

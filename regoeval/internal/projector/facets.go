@@ -2,6 +2,7 @@ package projector
 
 import (
 	"regexp"
+	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -110,6 +111,15 @@ func kindsOf(t any) shape.Kinds {
 		return shape.JSON
 	}
 	return k
+}
+
+// wholeOnly reports whether the numbers that a type admits have no fraction.
+func wholeOnly(t any) bool {
+	names := list(t)
+	if s, ok := t.(string); ok {
+		names = []any{s}
+	}
+	return slices.Contains(names, any("integer")) && !slices.Contains(names, any("number"))
 }
 
 // constants is the shape of an enumeration. Of lists and objects it keeps the kind.

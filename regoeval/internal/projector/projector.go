@@ -153,6 +153,7 @@ func conditional(s object) []any {
 // own projects what a schema says without its subschemas for the same value.
 func (p *projector) own(s object, at place) *shape.Shape {
 	out := shape.Of(kindsOf(s["type"]))
+	out.Whole = wholeOnly(s["type"])
 	if c, ok := s["const"]; ok {
 		out = shape.Intersect(out, constants([]any{c}))
 	}

@@ -18,6 +18,14 @@ func Union(a, b *Shape) *Shape {
 	if out.Made == nil {
 		out.Made = b.Made
 	}
+	out.Origin = a.common(b.Origin)
+	out.Whole = (a.Whole || a.Kinds&Number == 0) && (b.Whole || b.Kinds&Number == 0)
+	switch {
+	case a.Case == b.Case || b.Kinds&String == 0:
+		out.Case = a.Case
+	case a.Kinds&String == 0:
+		out.Case = b.Case
+	}
 	if a.Path == b.Path {
 		out.Path = a.Path
 	}
@@ -76,7 +84,7 @@ func itemsOf(a, b *Shape) *Items {
 
 // Intersect returns what is of both shapes.
 func Intersect(a, b *Shape) *Shape {
-	out := &Shape{Kinds: a.Kinds & b.Kinds, Path: a.Path, FromCall: a.FromCall, Made: a.Made}
+	out := &Shape{Kinds: a.Kinds & b.Kinds, Path: a.Path, FromCall: a.FromCall, Made: a.Made, Origin: a.both(b.Origin)}
 	(out.Kinds & Scalar).Each(func(k Kinds) {
 		if (a.Limited|b.Limited)&k == 0 {
 			return

@@ -15,6 +15,7 @@ package shape
 import (
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -104,6 +105,72 @@ type Shape struct {
 	// Made is where a value of the call was made a part of this one; nil when it is the
 	// value as it came.
 	Made *ast.Location
+	Origin
+}
+
+// An Origin says what a value was made of, where that is known.
+type Origin struct {
+	// From is the place in the input document of which the value was made, Names the
+	// place of which it is the name of a member, Data where in the data document it is.
+	From, Names, Data string
+	// KindOf is the place of which it is the name of the kind.
+	KindOf string
+	// Entries is how many elements a list has that is written out, or in the data.
+	Entries int
+	// Hints are the scalars that are in the data now. They may be others tomorrow: they
+	// limit nothing.
+	Hints []ast.Value
+	// Case says that a text went through lower or upper.
+	Case Case
+	// Whole says that a number has no fraction.
+	Whole bool
+}
+
+// A Case is what a text was made by: it has no letter that would come out different.
+type Case uint8
+
+// The cases.
+const (
+	AnyCase Case = iota
+	Lower
+	Upper
+)
+
+// Fits reports whether a text can be the result of a Case.
+func (c Case) Fits(s string) bool {
+	switch c {
+	case Lower:
+		return strings.ToLower(s) == s
+	case Upper:
+		return strings.ToUpper(s) == s
+	default:
+		return true
+	}
+}
+
+// common is what is known of a value that is of either origin.
+func (o Origin) common(p Origin) Origin {
+	out := Origin{}
+	if o.From == p.From {
+		out.From = o.From
+	}
+	if o.Names == p.Names {
+		out.Names = o.Names
+	}
+	if o.Data == p.Data {
+		out.Data, out.Hints = o.Data, o.Hints
+	}
+	return out
+}
+
+// both is what is known of a value that is of both origins.
+func (o Origin) both(p Origin) Origin {
+	out := o
+	out.Whole = o.Whole || p.Whole
+	if out.Case == AnyCase {
+		out.Case = p.Case
+	}
+	return out
 }
 
 // Anything returns the shape of every value.
@@ -195,5 +262,26 @@ func (s *Shape) Has(v ast.Value) bool {
 	if s.Kinds&k == 0 {
 		return false
 	}
-	return s.Limited&k == 0 || slices.ContainsFunc(s.Values, func(x ast.Value) bool { return x.Compare(v) == 0 })
+	if s.Limited&k == 0 {
+		return s.allows(v)
+	}
+	return slices.ContainsFunc(s.Values, func(x ast.Value) bool { return x.Compare(v) == 0 })
+}
+
+// allows reports whether nothing that is known of all values speaks against v.
+func (s *Shape) allows(v ast.Value) bool {
+	switch v := v.(type) {
+	case ast.String:
+		return s.Case.Fits(string(v))
+	case ast.Number:
+		return !s.Whole || whole(v)
+	default:
+		return true
+	}
+}
+
+// whole reports whether a number has no fraction, as far as its text says.
+func whole(n ast.Number) bool {
+	_, fraction, ok := strings.Cut(string(n), ".")
+	return !ok || strings.Trim(fraction, "0") == "" || strings.ContainsAny(fraction, "eE")
 }

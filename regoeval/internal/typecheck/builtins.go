@@ -45,7 +45,7 @@ func (c *checker) builtin(e *ast.Expr, name string, operands []*ast.Term, sc *sc
 // apply evaluates a built-in: its result, and whether there is one.
 func (c *checker) apply(e *ast.Expr, b *ast.Builtin, terms []*ast.Term, args []*shape.Shape, sc *scope) (*shape.Shape, verdict) {
 	if op, ok := comparisons[b.Name]; ok {
-		return c.answer(e, terms, c.compare(e, op, args[0], args[1]))
+		return c.answer(e, terms, c.compareAndLearn(e, op, terms, args, sc))
 	}
 	if k, ok := predicates[b.Name]; ok {
 		return c.predicate(e, terms[0], args[0], k, sc)
@@ -62,7 +62,9 @@ func (c *checker) apply(e *ast.Expr, b *ast.Builtin, terms []*ast.Term, args []*
 		for _, n := range args[0].Kinds.Names() {
 			names = append(names, ast.String(n))
 		}
-		return shape.Constants(names), always
+		out := shape.Constants(names)
+		out.From, out.KindOf = subject(args[0]), subject(args[0])
+		return out, always
 	case ast.Count.Name:
 		if n := args[0].Items; n != nil && n.Rest == nil && len(n.Prefix) == 0 && args[0].Kinds&^(shape.Array|shape.Set) == 0 {
 			return shape.Constant(ast.Number("0")), always
@@ -71,7 +73,14 @@ func (c *checker) apply(e *ast.Expr, b *ast.Builtin, terms []*ast.Term, args []*
 	if v := c.checkOperands(e, b, args); !v.reached() {
 		return &shape.Shape{}, v
 	}
+	if v := c.checkConstants(e, b, terms, args); !v.reached() {
+		return &shape.Shape{}, v
+	}
+	if out, v, known := c.special(e, b, terms, args, sc); known {
+		return out, v
+	}
 	out := shapeOf(b.Decl.Result())
+	out.From = firstSubject(args)
 	if b.Relation {
 		out = shape.Anything()
 	}
@@ -138,6 +147,15 @@ func (c *checker) predicate(e *ast.Expr, t *ast.Term, s *shape.Shape, k shape.Ki
 	if len(e.Operands()) == 1 && v.reached() && !e.Negated {
 		narrow(sc, t, k)
 	}
+	if x, ok := t.Value.(ast.Var); ok && sc.direct[x] && s.Path != "" && len(e.Operands()) == 1 {
+		tally := c.visit(e, "predicate")
+		if v.outcome == fails {
+			v = tally.found(fails, &Finding{Kind: WrongType, Location: e.Location, Path: s.Path, Soft: true, Advice: true,
+				Message: fmt.Sprintf("%s is %s by the tool's schema, and never %s", s.Path, kinds(s), kinds(shape.Of(k))),
+				Fix:     "ask for the type that it has, or for its value"}).because(v)
+		}
+	}
+	v.kind = true
 	return c.answer(e, []*ast.Term{t}, v)
 }
 
@@ -153,9 +171,10 @@ func (c *checker) memberOf(e *ast.Expr, t *ast.Term, x, coll *shape.Shape, sc *s
 	if coll.Path != "" {
 		c.visit(e, "in")
 	}
+	c.long(e, coll)
 	all := c.any(coll)
 	if all.Empty() {
-		return verdict{fails, c.empty[coll]}
+		return verdict{outcome: fails, causes: c.empty[coll]}
 	}
 	if coll.Path != "" {
 		all, _ = c.arrive(coll, all, within(coll.Path), false, false, sc)
@@ -164,9 +183,10 @@ func (c *checker) memberOf(e *ast.Expr, t *ast.Term, x, coll *shape.Shape, sc *s
 		return v
 	}
 	if shape.Disjoint(x, all) {
-		return c.compared(e, "eq", x, all, true).because(never)
+		return c.compared(placeOf(e), "eq", x, all, true).because(never)
 	}
-	c.compared(e, "eq", x, all, false)
+	c.compared(placeOf(e), "eq", x, all, false)
+	c.memberHints(e, x, all)
 	if only, ok := x.Single(); ok && coll.Kinds&shape.Object == 0 && coll.Items != nil && coll.Items.Rest == nil {
 		for _, p := range coll.Items.Prefix {
 			if y, ok := p.Get().Single(); ok && y.Compare(only) == 0 {
@@ -189,7 +209,7 @@ func (c *checker) constants(t *ast.Term, x *shape.Shape) (verdict, bool) {
 	default:
 		return verdict{}, false
 	}
-	if x.Path == "" || len(elements) == 0 {
+	if subject(x) == "" || len(elements) == 0 {
 		return verdict{}, false
 	}
 	v := verdict{outcome: fails}
@@ -208,7 +228,7 @@ func (c *checker) constants(t *ast.Term, x *shape.Shape) (verdict, bool) {
 			}
 			continue
 		}
-		if f := mismatch(locationOf(e, t), x, s); f != nil {
+		if f := mismatch(locationOf(e, t), x, s); f != nil && (x.Path != "" || f.Near != "") {
 			v.causes = append(v.causes, tally.found(fails, f).causes...)
 		}
 	}
@@ -242,7 +262,7 @@ func (c *checker) objectGet(terms []*ast.Term, args []*shape.Shape, sc *scope) (
 				return &shape.Shape{}, failure
 			}
 			_, v := c.scalar(s, "member "+quote(string(name)), site{k, "get"}, locationOf(k, terms[1]))
-			return otherwise, verdict{holds, v.causes}
+			return otherwise, verdict{outcome: holds, causes: v.causes}
 		}
 		child, v := c.lookupMember(s, string(name), k, terms[1], sc)
 		if v.outcome == fails {
@@ -283,7 +303,13 @@ func (c *checker) checkOperands(e *ast.Expr, b *ast.Builtin, args []*shape.Shape
 		if accepts(want, s, 2) {
 			continue
 		}
+		if s.Path == "" && s.Data != "" {
+			return c.dataOperand(e, b, i, s, want)
+		}
 		if s.Path == "" {
+			if f := c.wrongElement(e, b, s, want); f != nil {
+				return c.visit(e, fmt.Sprint("operand ", i)).found(errs, f)
+			}
 			return failure
 		}
 		f := &Finding{

@@ -20,6 +20,8 @@ type Result struct {
 	Elements map[*ast.Rule]*shape.Shape
 	// Reads are the places that each of the rules reads.
 	Reads map[*ast.Rule][]string
+	// Patterns are the regular expressions that are asked, each with one place.
+	Patterns map[string]*ast.Location
 }
 
 // Check evaluates deny and warn rules for a tool.
@@ -40,12 +42,13 @@ func Check(r Rules, t Tool, rules []*ast.Rule) Result {
 			out.Shared[key] = tally
 		}
 		for _, f := range tally.Findings {
-			if all && (tally.own || f.Hard) && !slices.ContainsFunc(out.Own, f.same) {
+			if (all || f.Kind.Once()) && (tally.own || f.Hard || f.Kind.Once()) && !slices.ContainsFunc(out.Own, f.same) {
 				out.Own = append(out.Own, f)
 			}
 		}
 	}
 	slices.SortFunc(out.Own, compareFindings)
+	out.Patterns = c.patterns
 	return out
 }
 

@@ -18,6 +18,8 @@ type Rules struct {
 	Replaced func(ast.Ref) bool
 	// ReplacedBuiltin reports the same of a built-in.
 	ReplacedBuiltin func(name string) bool
+	// Data returns what the data document has at a place now; nil when that is no matter.
+	Data func(ref ast.Ref) (any, bool)
 	// Own reports whether a package is written for the tool that is checked, and not
 	// for several.
 	Own func(path ast.Ref) bool
@@ -33,11 +35,15 @@ type checker struct {
 	state state
 	steps int
 
-	own   bool // the rule being looked at is in a package of the tool's own
+	at    *ast.Location // of the expression being looked at
+	own   bool          // the rule being looked at is in a package of the tool's own
 	sites Tallies
 	memo  map[string]*group
 	reads map[string]*read
 	empty map[*shape.Shape][]*Finding // why a set is always empty
+	over  map[string]*shape.Shape     // what `with` puts in place, by place
+
+	patterns map[string]*ast.Location // regular expressions that are asked
 }
 
 // A state is a part of the calls: those in which one value is absent, or of one kind.
@@ -52,6 +58,7 @@ type read struct {
 	shape    *shape.Shape
 	optional bool // it can be absent where what it is a member of is there
 	asked    bool // it is read in a way that says nothing where it is absent
+	mixed    bool // it is any member of an object
 }
 
 // A group is what the rules of one name come to for some arguments.
@@ -64,7 +71,7 @@ type group struct {
 func newChecker(r Rules, t Tool, st state) *checker {
 	return &checker{
 		Rules: r, input: t.input(), state: st, steps: budget,
-		sites: Tallies{}, memo: map[string]*group{}, reads: map[string]*read{}, empty: map[*shape.Shape][]*Finding{},
+		sites: Tallies{}, memo: map[string]*group{}, reads: map[string]*read{}, empty: map[*shape.Shape][]*Finding{}, patterns: map[string]*ast.Location{},
 	}
 }
 
@@ -72,14 +79,18 @@ func newChecker(r Rules, t Tool, st state) *checker {
 type scope struct {
 	vars     map[ast.Var]*shape.Shape
 	narrowed map[string]shape.Kinds // by place
+	equal    map[string]ast.Value   // by place
+	direct   map[ast.Var]bool       // is a place of the input, by the body itself
 }
 
 func newScope() *scope {
-	return &scope{map[ast.Var]*shape.Shape{}, map[string]shape.Kinds{}}
+	return &scope{map[ast.Var]*shape.Shape{}, map[string]shape.Kinds{}, map[string]ast.Value{}, map[ast.Var]bool{}}
 }
 
 // child is a scope for a closure.
-func (s *scope) child() *scope { return &scope{maps.Clone(s.vars), maps.Clone(s.narrowed)} }
+func (s *scope) child() *scope {
+	return &scope{maps.Clone(s.vars), maps.Clone(s.narrowed), maps.Clone(s.equal), maps.Clone(s.direct)}
+}
 
 // body evaluates expressions in the order that the compiler gave them.
 func (c *checker) body(b ast.Body, sc *scope) verdict {
@@ -106,7 +117,7 @@ func (c *checker) rules(rules []*ast.Rule, args []*shape.Shape) (*shape.Shape, v
 		return shape.Anything(), perhaps
 	}
 	c.memo[key] = &group{shape: shape.Anything(), verdict: perhaps} // OPA refuses recursion; should it not, this is the careful answer
-	outer, own := c.reads, c.own
+	outer, own, at := c.reads, c.own, c.at
 	c.reads = map[string]*read{}
 	g := &group{}
 	switch r := rules[0]; {
@@ -118,7 +129,7 @@ func (c *checker) rules(rules []*ast.Rule, args []*shape.Shape) (*shape.Shape, v
 		g.shape, g.verdict = c.complete(rules, args)
 	}
 	g.reads = c.reads
-	c.reads, c.own = outer, own
+	c.reads, c.own, c.at = outer, own, at
 	c.take(g.reads)
 	c.memo[key] = g
 	return g.shape, g.verdict
@@ -130,6 +141,7 @@ func (c *checker) take(reads map[string]*read) {
 		if mine, ok := c.reads[path]; ok {
 			mine.asked = mine.asked || r.asked
 			mine.optional = mine.optional || r.optional
+			mine.mixed = mine.mixed || r.mixed
 			continue
 		}
 		copied := *r
@@ -138,7 +150,10 @@ func (c *checker) take(reads map[string]*read) {
 }
 
 // enter says in which package what follows is.
-func (c *checker) enter(r *ast.Rule) { c.own = r.Module != nil && c.Own(r.Module.Package.Path) }
+func (c *checker) enter(r *ast.Rule) {
+	c.own = r.Module != nil && c.Own(r.Module.Package.Path)
+	c.at = r.Loc()
+}
 
 // complete evaluates complete rules and functions.
 func (c *checker) complete(rules []*ast.Rule, args []*shape.Shape) (*shape.Shape, verdict) {
@@ -247,10 +262,14 @@ func (c *checker) partialObject(rules []*ast.Rule) (*shape.Shape, verdict) {
 // fingerprint tells shapes apart, as far as it matters for what follows from them.
 func fingerprint(s *shape.Shape, depth int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d.%d%s", s.Kinds, s.Limited, s.Path)
+	fmt.Fprintf(&b, "%d.%d.%d%s", s.Kinds, s.Limited, s.Case, s.Path)
 	if s.Path != "" {
+		if only, ok := s.Single(); ok {
+			b.WriteString("=" + only.String())
+		}
 		return b.String()
 	}
+	fmt.Fprintf(&b, "<%s|%s|%s|%t", s.From, s.Names, s.Data, s.Whole)
 	if s.FromCall {
 		b.WriteByte('!')
 	}

@@ -11,8 +11,11 @@ func (c *checker) expr(e *ast.Expr, sc *scope) verdict {
 	if c.steps--; c.steps < 0 {
 		return perhaps
 	}
-	if len(e.With) > 0 && !c.followWith(e, sc) {
-		return perhaps
+	if e.Location != nil {
+		c.at = e.Location
+	}
+	if len(e.With) > 0 {
+		defer c.replace(e, sc)()
 	}
 	v := c.terms(e, sc)
 	if e.Negated {
@@ -25,24 +28,6 @@ func (c *checker) expr(e *ast.Expr, sc *scope) verdict {
 		}
 	}
 	return v
-}
-
-// followWith evaluates what `with` puts in place, and reports whether the rest can be
-// followed: not where it replaces a part of the input.
-func (c *checker) followWith(e *ast.Expr, sc *scope) bool {
-	follow := true
-	for _, w := range e.With {
-		c.term(w.Value, sc)
-		if ref, ok := w.Target.Value.(ast.Ref); ok && ref.HasPrefix(ast.InputRootRef) {
-			follow = false
-		}
-	}
-	if !follow && e.IsCall() { // what it binds is unknown
-		for _, t := range e.Operands() {
-			c.bindUnknown(t, sc)
-		}
-	}
-	return follow
 }
 
 func (c *checker) bindUnknown(t *ast.Term, sc *scope) {
@@ -211,7 +196,7 @@ func (c *checker) function(e *ast.Expr, op ast.Ref, operands []*ast.Term, sc *sc
 	}
 	s, w := c.rules(rules, args)
 	if c.own && w.outcome == fails && len(w.causes) > 0 {
-		w = c.visit(e, "call").found(fails, w.causes...)
+		w = c.visit(e, "call").found(fails, w.causes...).because(w)
 	} else if c.own {
 		c.visit(e, "call")
 	}

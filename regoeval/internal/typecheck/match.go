@@ -1,6 +1,8 @@
 package typecheck
 
 import (
+	"strings"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/regogate/regogate/regoeval/internal/shape"
@@ -20,7 +22,17 @@ func (c *checker) equality(e *ast.Expr, a, b *ast.Term, sc *scope) verdict {
 		if v = v.and(w); !v.reached() {
 			return c.because(e, v)
 		}
-		return v.and(c.compare(e, "eq", x, y))
+		v = v.and(c.compare(placeOf(e), "eq", x, y))
+		if v.reached() {
+			learn(sc, a, x, y)
+			learn(sc, b, y, x)
+		}
+		return v
+	}
+	if ref, ok := a.Value.(ast.Ref); ok && ref.HasPrefix(ast.InputRootRef) {
+		if x, ok := b.Value.(ast.Var); ok {
+			sc.direct[x] = true
+		}
 	}
 	s, v := c.term(a, sc)
 	if v = c.because(e, v); !v.reached() {
@@ -36,7 +48,7 @@ func (c *checker) because(e *ast.Expr, v verdict) verdict {
 	}
 	t := c.visit(e, "read")
 	if v.outcome == fails && len(v.causes) > 0 {
-		return t.found(fails, v.causes...)
+		return t.found(fails, v.causes...).because(v)
 	}
 	return v
 }
@@ -60,7 +72,7 @@ func (c *checker) match(t *ast.Term, s *shape.Shape, sc *scope, e *ast.Expr) ver
 	switch p := t.Value.(type) {
 	case ast.Var:
 		if old := sc.vars[p]; old != nil {
-			return c.compare(e, "eq", old, s)
+			return c.compare(c.patternPlace(t, e), "eq", old, s)
 		}
 		if sc.vars[p] = s; s.Empty() {
 			return never
@@ -75,13 +87,38 @@ func (c *checker) match(t *ast.Term, s *shape.Shape, sc *scope, e *ast.Expr) ver
 	if !v.reached() {
 		return v
 	}
-	return v.and(c.compare(e, "eq", x, s))
+	return v.and(c.compare(c.patternPlace(t, e), "eq", x, s))
+}
+
+// patternPlace is where a part of a pattern is asked: its expression, or a parameter.
+func (c *checker) patternPlace(t *ast.Term, e *ast.Expr) place {
+	if e != nil {
+		return placeOf(e)
+	}
+	if t.Location == nil {
+		return place{}
+	}
+	return place{t, t.Location}
+}
+
+// learn remembers what a place is equal to from here on.
+func learn(sc *scope, t *ast.Term, s, other *shape.Shape) {
+	only, ok := other.Single()
+	if !ok || s.Path == "" || strings.Contains(s.Path, "[_]") || other.Path != "" {
+		return
+	}
+	sc.equal[s.Path] = only
+	if v, ok := t.Value.(ast.Var); ok && sc.vars[v] != nil {
+		known := shape.Constant(only).At(s.Path)
+		known.FromCall = s.FromCall
+		sc.vars[v] = known
+	}
 }
 
 func (c *checker) matchArray(p *ast.Array, s *shape.Shape, sc *scope, e *ast.Expr) verdict {
 	if s.Kinds&shape.Array == 0 {
 		c.bindUnknown(ast.NewTerm(p), sc)
-		return c.compare(e, "eq", shape.Of(shape.Array), s)
+		return c.compare(c.patternPlace(ast.NewTerm(p), e), "eq", shape.Of(shape.Array), s)
 	}
 	v := perhaps
 	if s.Kinds == shape.Array && s.Items != nil && s.Items.Rest == nil && s.Items.Sure == p.Len() {
@@ -109,7 +146,7 @@ func (c *checker) matchArray(p *ast.Array, s *shape.Shape, sc *scope, e *ast.Exp
 func (c *checker) matchObject(p ast.Object, s *shape.Shape, sc *scope, e *ast.Expr) verdict {
 	if s.Kinds&shape.Object == 0 {
 		c.bindUnknown(ast.NewTerm(p), sc)
-		return c.compare(e, "eq", shape.Of(shape.Object), s)
+		return c.compare(c.patternPlace(ast.NewTerm(p), e), "eq", shape.Of(shape.Object), s)
 	}
 	v := perhaps
 	p.Foreach(func(k, x *ast.Term) {

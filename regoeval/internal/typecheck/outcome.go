@@ -17,6 +17,9 @@ const (
 type verdict struct {
 	outcome
 	causes []*Finding
+	// kind says that it answers the question of which kind a value is, meant that it is
+	// `fails` because the question was whether the value is of another kind.
+	kind, meant bool
 }
 
 var (
@@ -34,10 +37,11 @@ func (v verdict) and(w verdict) verdict {
 	case w.outcome == errs && v.outcome == may:
 		return verdict{outcome: mayErr}
 	case w.outcome == fails:
-		return verdict{fails, slices.Concat(v.causes, w.causes)}
+		return verdict{outcome: fails, causes: slices.Concat(v.causes, w.causes), meant: w.meant}
 	case v.outcome == may && w.outcome == holds:
 		return v
 	default:
+		w.kind = w.kind || v.kind && w.outcome == holds
 		return w
 	}
 }
@@ -50,7 +54,7 @@ func (v verdict) or(w verdict) verdict {
 	case v.outcome == mayErr || w.outcome == mayErr:
 		return verdict{outcome: mayErr}
 	case v.outcome == fails && w.outcome == fails:
-		return verdict{fails, slices.Concat(v.causes, w.causes)}
+		return verdict{outcome: fails, causes: slices.Concat(v.causes, w.causes), meant: v.meant && w.meant}
 	case v.outcome == fails:
 		return w
 	case w.outcome == fails:
@@ -68,7 +72,7 @@ func (v verdict) not() verdict {
 	case fails:
 		return always
 	case holds:
-		return never
+		return verdict{outcome: fails, meant: v.kind}
 	case errs, mayErr:
 		return verdict{outcome: v.outcome}
 	default:

@@ -82,12 +82,15 @@ func silentAt(r Rules, t Tool, rules []*ast.Rule, path string, p *read, reads ma
 		if x == nil || !alive[rule] {
 			continue
 		}
+		if x.mixed { // of members that differ, each rule means some
+			continue
+		}
 		s := Silence{Rule: rule, Path: path, Typed: p.shape.Kinds != shape.JSON}
 		s.Absent = x.asked && !handledAbsent && absent[rule].outcome == fails
 		speaks := false // where the value is of some kind
 		for k, vs := range byKind {
 			if vs[rule].outcome == fails {
-				if !handled[k] {
+				if !handled[k] && !vs[rule].meant {
 					s.Kinds |= k
 				}
 			} else {

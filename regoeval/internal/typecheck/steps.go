@@ -65,6 +65,9 @@ func (c *checker) scalar(s *shape.Shape, what string, at site, loc *ast.Location
 
 // member follows a name.
 func (c *checker) member(s *shape.Shape, name string, key *ast.Term, at site, loc *ast.Location, sc *scope) (*shape.Shape, verdict) {
+	if o, ok := c.over[below(s.Path, name)]; ok && s.Path != "" {
+		return o, perhaps
+	}
 	if s.Kinds&(shape.Object|shape.Set) == 0 {
 		return c.scalar(s, "member "+quote(name), at, loc)
 	}
@@ -125,6 +128,10 @@ func (c *checker) arrive(from, child *shape.Shape, path string, present, asked b
 	if k, ok := sc.narrowed[path]; ok {
 		child = child.Only(k)
 	}
+	if only, ok := sc.equal[path]; ok && child.Has(only) {
+		child = shape.Constant(only).At(path)
+		child.FromCall = r.shape.FromCall
+	}
 	if child.Empty() {
 		return child, never
 	}
@@ -157,7 +164,7 @@ func (c *checker) inSet(s, value *shape.Shape) (*shape.Shape, verdict) {
 	}
 	all := s.Items.All()
 	if all == nil {
-		return &shape.Shape{}, verdict{fails, c.empty[s]}
+		return &shape.Shape{}, verdict{outcome: fails, causes: c.empty[s]}
 	}
 	if shape.Disjoint(all, value) {
 		return &shape.Shape{}, never
@@ -177,8 +184,13 @@ func (c *checker) lookup(s, keys *shape.Shape, key *ast.Term, at site, loc *ast.
 		return c.scalar(s, "members", at, loc)
 	case s.Kinds == shape.Set:
 		return c.inSet(s, keys)
+	case c.wrongKey(s, keys, at, loc):
+		return &shape.Shape{}, verdict{outcome: fails, causes: c.sites[site{at.node, at.what + " kind"}].Findings}
 	}
 	names, finite := keys.Finite()
+	if finite && s.Kinds == shape.Object && s.Fields != nil {
+		c.noKey(s, keys, at, loc)
+	}
 	if !finite || s.Kinds != shape.Object || s.Fields == nil {
 		return c.any(s), perhaps
 	}
@@ -253,6 +265,10 @@ func (c *checker) iterate(s *shape.Shape, key ast.Var, at site, loc *ast.Locatio
 	}
 	out := c.any(s)
 	keys := &shape.Shape{}
+	if names := namesOf(s); names != nil && s.Kinds == shape.Object {
+		sc.vars[key] = names
+		return c.iterated(s, out, sc)
+	}
 	if s.Kinds&shape.Array != 0 {
 		keys = shape.Union(keys, shape.Of(shape.Number))
 	}
@@ -266,9 +282,17 @@ func (c *checker) iterate(s *shape.Shape, key ast.Var, at site, loc *ast.Locatio
 	if s.Kinds&shape.Set != 0 {
 		keys = shape.Union(keys, out)
 	}
+	if s.FromCall {
+		keys = keys.Calls()
+	}
 	sc.vars[key] = keys
+	return c.iterated(s, out, sc)
+}
+
+// iterated is any member or element, where there is one.
+func (c *checker) iterated(s, out *shape.Shape, sc *scope) (*shape.Shape, verdict) {
 	if out.Empty() {
-		return out, verdict{fails, c.empty[s]}
+		return out, verdict{outcome: fails, causes: c.empty[s]}
 	}
 	v := perhaps
 	if s.Items != nil && s.Items.Sure > 0 && s.Kinds&shape.Object == 0 {
@@ -277,6 +301,9 @@ func (c *checker) iterate(s *shape.Shape, key ast.Var, at site, loc *ast.Locatio
 	child, w := c.arrive(s, out, within(s.Path), v.outcome == holds, false, sc)
 	if w.outcome == holds { // a state says what elements are, not that there are any
 		w = v
+	}
+	if r := c.reads[within(s.Path)]; r != nil && s.Kinds&shape.Object != 0 {
+		r.mixed = true
 	}
 	return child, w
 }

@@ -58,6 +58,7 @@ func (c *checker) literal(k shape.Kinds, each func(func(*ast.Term)), sc *scope) 
 		out.Items.Prefix = append(out.Items.Prefix, shape.Now(s))
 		out.Items.Sure++
 	})
+	out.Entries = len(out.Items.Prefix)
 	if k == shape.Set {
 		out.Items = &shape.Items{Sure: min(out.Items.Sure, 1)}
 		if !union.Empty() {
@@ -110,6 +111,9 @@ func (c *checker) comprehension(k shape.Kinds, t *ast.Term, b ast.Body, sc *scop
 func (c *checker) ref(t *ast.Term, ref ast.Ref, sc *scope) (*shape.Shape, verdict) {
 	switch {
 	case ref.HasPrefix(ast.InputRootRef):
+		if o, ok := c.over["input"]; ok {
+			return c.follow(o, perhaps, ref[1:], t, sc)
+		}
 		return c.follow(c.input, always, ref[1:], t, sc)
 	case ref.HasPrefix(ast.DefaultRootRef):
 		return c.data(t, ref, sc)
@@ -136,6 +140,10 @@ func (c *checker) data(t *ast.Term, ref ast.Ref, sc *scope) (*shape.Shape, verdi
 			s, v := c.rules(rules, nil)
 			return c.follow(s, v, ref[i+1:], t, sc)
 		}
+	}
+	if s, rest, ok := c.base(ref); ok {
+		s, v := c.follow(s, perhaps, rest, t, sc)
+		return s, v.capped()
 	}
 	v := always
 	for _, key := range ref[1:] {

@@ -24,6 +24,13 @@ func accepts(t types.Type, s *shape.Shape, depth int) bool {
 	if depth == 0 || s.Items == nil || s.Kinds&^(shape.Array|shape.Set) != 0 {
 		return true
 	}
+	if s.Items.Sure == len(s.Items.Prefix) { // a list that is written out: each element counts
+		for _, p := range s.Items.Prefix {
+			if one := p.Get(); !one.Empty() && !acceptsElement(t, one, depth) {
+				return false
+			}
+		}
+	}
 	all := s.Items.All()
 	if all == nil {
 		return true
@@ -40,6 +47,13 @@ func accepts(t types.Type, s *shape.Shape, depth int) bool {
 		}
 	})
 	return ok
+}
+
+// acceptsElement reports whether a list with such an element can be of type t.
+func acceptsElement(t types.Type, element *shape.Shape, depth int) bool {
+	list := shape.Of(shape.Array)
+	list.Items = &shape.Items{Rest: shape.Now(element)}
+	return accepts(t, list, depth)
 }
 
 // each calls f with every member of a union.
