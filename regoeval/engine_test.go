@@ -32,7 +32,7 @@ func TestUnknownEngine(t *testing.T) {
 func TestEngineOfAPackage(t *testing.T) {
 	rs := withEngine(t, map[string]string{
 		"a.rego": "package tools.a\nimport rego.v2\ndeny contains \"no\" if input.arguments.x == \"bad\"",
-		"b.rego": "package tools.b\nimport rego.v2\ndeny contains \"no\" if { some x in {\"b\", input.arguments.x, \"a\"}; x == \"bad\" }",
+		"b.rego": "package tools.b\nimport rego.v2\ndeny contains \"no\" if { \"bad\" in [x | some x in [{\"b\", input.arguments.x, \"a\"}][0]] }",
 		"c.rego": "package tools.c\nimport rego.v2\ndeny contains \"no\" if { {\"k\": \"bad\"} = {k: v | some k, v in input.arguments} }",
 	}, regoeval.Compiled)
 	notes := map[string]string{}
@@ -40,7 +40,7 @@ func TestEngineOfAPackage(t *testing.T) {
 		notes[p.Path] = p.Engine + ": " + p.Note
 	}
 	require.Equal(t, "compiled: ", notes["tools.a"])
-	require.Contains(t, notes["tools.b"], "topdown: an iteration over a set or an object that is written with variables in it, in line 3")
+	require.Contains(t, notes["tools.b"], "topdown: an array comprehension over a set or an object that is written with variables in it, in b/b.rego:3")
 	require.Contains(t, notes["tools.c"], "topdown: OPA's planner: ")
 	for _, tool := range []string{"a", "b"} {
 		require.False(t, decide(t, rs, tool, `{"x":"bad"}`).Allowed, tool)
@@ -55,7 +55,7 @@ func TestEngineOfAPackage(t *testing.T) {
 func TestEnginesTogether(t *testing.T) {
 	files := map[string]string{
 		".manifest": `{"metadata":{"regogate":{"common":[{"package":"all.first"},{"package":"all.second"}]}}}`,
-		"a.rego":    "package all.first\nimport rego.v2\ndeny contains \"first\" if { some x in {\"b\", input.arguments.x}; x == \"bad\" }",
+		"a.rego":    "package all.first\nimport rego.v2\ndeny contains \"first\" if \"bad\" in [x | some x in [{\"b\", input.arguments.x}][0]]",
 		"b.rego":    "package all.second\nimport rego.v2\ndeny contains \"second\" if input.arguments.x == \"bad\"\ndeny contains \"both\" if input.arguments.x == \"bad\"",
 		"c.rego":    "package tools.x\nimport rego.v2\ndeny contains \"own\" if { some x in {\"b\", input.arguments.x}; x == \"bad\" }\ndeny contains \"both\" if input.arguments.x == \"bad\"",
 	}

@@ -21,7 +21,8 @@ type compilation struct {
 	query    *ir.Func          // the query as a function, nil for a rule
 	aliases  map[string]*alias // by function
 	keyed    map[string]bool   // partial rules over data (see keyed.go)
-	foldData bool              // no `with` replaces data: it is a constant
+	literals *literals
+	foldData bool // no `with` replaces data: it is a constant
 	slotKeys map[slotKey]int
 }
 
@@ -71,7 +72,7 @@ func (p *Plan) compile(rule *ir.Func, query *ir.Plan, data *Data) (_ *Program, e
 		c.query = start
 	}
 	funcs := c.reachable(start)
-	c.checkLiterals(funcs)
+	c.literals = c.checkLiterals(funcs)
 	p.checkSources(funcs)
 	c.aliases = map[string]*alias{}
 	for _, f := range funcs {

@@ -81,11 +81,25 @@ func marks(b *ir.Block) (ir.Local, bool) {
 
 func (b *body) scan(s *ir.ScanStmt) statement {
 	iterate := b.iterate(s)
+	if b.literals.scans[s] == written && fillsArray(s.Block) {
+		iterate = inOrder(b.local(s.Source), iterate)
+	}
 	return func(f *frame) int {
 		if r := iterate(f); r != enough {
 			return r
 		}
 		return next
+	}
+}
+
+// inOrder leaves an iteration over a set that is written in another order to topdown.
+func inOrder(src operand, iterate statement) statement {
+	return func(f *frame) int {
+		if src.get(f).mixed {
+			f.eval.halt(ErrUnsure)
+			return stop
+		}
+		return iterate(f)
 	}
 }
 
@@ -130,7 +144,7 @@ func (b *body) iterate(s *ir.ScanStmt) statement {
 func (b *body) iteration(s *ir.ScanStmt) statement {
 	x := b.block(s.Block.Stmts)
 	marker, ok := marks(s.Block)
-	if !ok || !b.uses.pinned[marker] || b.uses.negated[marker] {
+	if !ok || !b.uses.pinned[marker] || b.uses.negated[marker] || b.literals.scans[s] != noLiteral {
 		return func(f *frame) int {
 			if !f.step() {
 				return stop

@@ -59,7 +59,7 @@ func (v *val) freeze(e *evaluation) {
 	switch v.kind {
 	case setMade:
 		if v.other != nil {
-			*v = val{kind: term, other: v.other}
+			*v = val{kind: term, other: v.other, mixed: v.mixed}
 		}
 	case listMade, recordMade:
 		*v = val{kind: term, other: v.toTerm(e)}
@@ -114,6 +114,11 @@ func (m *recordMaker) put(key *ast.Term, v val) {
 		m.members[i].val = v
 		return
 	}
+	m.add(key, v)
+}
+
+// add puts a key that isn't there.
+func (m *recordMaker) add(key *ast.Term, v val) {
 	m.members = append(m.members, madeMember{key, v})
 	if m.byHash != nil {
 		h := key.Hash()

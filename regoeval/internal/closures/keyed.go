@@ -3,15 +3,17 @@ package closures
 import (
 	"strconv"
 
+	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/ir"
 )
 
 // Where a rule looks one key of a partial rule up, topdown evaluates the partial rule
 // for that key alone. If its body then looks the key up in data, the key is part of a
-// path of the store, in which 1 is "1" as well: o[k] := v if some k, v in data.m has a
-// member 1 although data.m only has "1". A plan makes the whole object, and finds none.
-// What it finds is the same in both, and so are names that can't be read as a number;
-// where it finds nothing under any other key, the evaluation is left to topdown.
+// path of the store, in which 1 is "1" as well, and "1" an index: o[k] := v if some k, v
+// in data.m has a member 1 although data.m only has "1". A plan makes the whole object,
+// and finds none; or finds one, where topdown says that two are in conflict. A look-up
+// of a key that has such a twin in data is left to topdown, and so is one of a
+// collection, which is no part of a path: topdown has an error for it.
 
 // keyedFuncs are partial rules that ask for the keys of data, or use such a rule.
 func keyedFuncs(plan *ir.Policy, funcs []*ir.Func) map[string]bool {
@@ -81,17 +83,82 @@ func (b *body) dotKeyed(s *ir.DotStmt) compiled {
 	if key.isConstantText() && !readsAsNumber(key.constant.val.s) || plainDot.run == nil {
 		return plainDot
 	}
+	twins := b.data.twins()
+	if !b.foldData { // it isn't this document that is looked into
+		twins = &twinKeys{all: true}
+	}
 	return plain(func(f *frame) int {
-		r := plainDot.run(f)
-		if k := key.get(f); r == undefined && (k.kind != text || readsAsNumber(k.s)) {
+		if k := key.get(f); k.defined() && twins.mayHave(k) {
 			f.eval.halt(ErrUnsure)
 			return stop
 		}
-		return r
+		return plainDot.run(f)
 	})
 }
 
 func readsAsNumber(s string) bool {
 	_, err := strconv.ParseFloat(s, 64)
 	return err == nil
+}
+
+// twinKeys says which keys are two keys of a data document when they are a part of a
+// path.
+type twinKeys struct {
+	all     bool
+	names   map[string]struct{} // of members, where they read as numbers
+	longest int                 // array
+}
+
+// maxTwins is how many names are kept.
+const maxTwins = 10_000
+
+// twins looks through the document, once.
+func (d *Data) twins() *twinKeys {
+	if d.twinKeys == nil {
+		d.twinKeys = &twinKeys{names: map[string]struct{}{}}
+		d.twinKeys.find(d.root.other)
+	}
+	return d.twinKeys
+}
+
+func (t *twinKeys) find(x any) {
+	switch x := x.(type) {
+	case ast.Object:
+		x.Foreach(func(k, v *ast.Term) {
+			switch name, ok := k.Value.(ast.String); {
+			case !ok, len(t.names) > maxTwins:
+				t.all = true
+			case readsAsNumber(string(name)):
+				t.names[string(name)] = struct{}{}
+			}
+			t.find(v.Value)
+		})
+	case *ast.Array:
+		t.longest = max(t.longest, x.Len())
+		x.Foreach(func(v *ast.Term) { t.find(v.Value) })
+	}
+}
+
+func (t *twinKeys) mayHave(k *val) bool {
+	switch k.kind {
+	case null, boolean:
+		return false
+	case text:
+		if t.all {
+			return readsAsNumber(k.s)
+		}
+		i, err := strconv.Atoi(k.s)
+		return err == nil && i >= 0 && i < t.longest
+	case number:
+		if t.all {
+			return true
+		}
+		name := k.s
+		if name == "" {
+			name = strconv.FormatInt(k.n, 10)
+		}
+		_, ok := t.names[name]
+		return ok
+	}
+	return true
 }

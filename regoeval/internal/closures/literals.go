@@ -3,42 +3,73 @@ package closures
 import "github.com/open-policy-agent/opa/v1/ir"
 
 // topdown iterates over a set such as {"b", input.x} as it is written: constants first,
-// and an element twice when input.x is "b". An object with a variable as a key is the
-// same, and a look-up in it finds the first of two. A plan makes a real set, or object.
-// The few rules that iterate over such a value, or look into one, are left to topdown.
+// and an element twice when input.x is "b". Then again it may have evaluated the rule or
+// the function that the set comes from, and iterate over a real one. An object with a
+// variable as a key is the same. A plan makes a real set, or object. Nothing shows the
+// difference but an array comprehension around the iteration, and `every`, which may
+// stop at another element before one that fails. Such an `every` visits all elements.
+// Such a comprehension is left to topdown, before any evaluation where only the literal's
+// place says what it was; else for inputs for which it isn't written in order, each
+// element once. (Two equal keys of an object: see body.insert.)
+
+// literal says what a local may hold.
+type literal uint8
+
+const (
+	noLiteral literal = iota
+	written           // a set that is written so
+	deep              // what is, or has in it, one of them that isn't known to be
+)
 
 // literals follows such values through a plan.
 type literals struct {
-	own map[string]bool // the plan's functions
-	// returned are functions that may return one.
-	returned map[string]bool
-	byPath   bool // some function returns one: a call by path may get it
+	// returned is what functions may return, by their names.
+	returned map[string]literal
+	byPath   literal // what a call by path may get
+	// params is what parameters may be given, by function.
+	params map[string]map[ir.Local]literal
+	// scans are the iterations over one, with what they are over.
+	scans map[*ir.ScanStmt]literal
+	// adds are what adds to one.
+	adds  map[*ir.SetAddStmt]bool
+	funcs map[string]*ir.Func // the plan's functions
+	grew  bool                // something was found that an earlier function may depend on
 }
 
-// checkLiterals panics with an *UnsupportedError where one of funcs, or what it calls,
-// iterates over such a value.
-func (c *compilation) checkLiterals(funcs []*ir.Func) {
+// checkLiterals finds such values in funcs, and panics with an *UnsupportedError where
+// one shows the difference.
+func (c *compilation) checkLiterals(funcs []*ir.Func) *literals {
 	used := map[*ir.Func]bool{}
 	for _, f := range funcs {
 		used[f] = true
 	}
-	l := &literals{own: map[string]bool{}, returned: map[string]bool{}}
-	for _, f := range c.plan.Funcs.Funcs {
-		l.own[f.Name] = true
+	l := &literals{
+		returned: map[string]literal{}, params: map[string]map[ir.Local]literal{}, scans: map[*ir.ScanStmt]literal{},
+		adds: map[*ir.SetAddStmt]bool{}, funcs: map[string]*ir.Func{}, grew: true,
 	}
-	for _, f := range c.plan.Funcs.Funcs { // what is called comes first
-		if used[f] {
-			l.function(f)
+	for _, f := range c.plan.Funcs.Funcs {
+		l.funcs[f.Name] = f
+	}
+	for l.grew { // results go up to who calls, arguments down to what is called
+		l.grew = false
+		for _, f := range c.plan.Funcs.Funcs {
+			if used[f] {
+				c.literalsOf(l, f)
+			}
+		}
+		if c.query != nil {
+			c.literalsOf(l, c.query)
 		}
 	}
-	if c.query != nil {
-		l.function(c.query)
-	}
+	return l
 }
 
-func (l *literals) function(f *ir.Func) {
+func (c *compilation) literalsOf(l *literals, f *ir.Func) {
 	for _, b := range f.Blocks {
-		w := &literalWalk{literals: l, fn: f, made: map[ir.Local]int{}, fixed: map[ir.Local]bool{}, loose: map[ir.Local]bool{}}
+		w := &literalWalk{literals: l, comp: c, fn: f, made: map[ir.Local]int{}, fixed: map[ir.Local]bool{}, loose: map[ir.Local]literal{}}
+		for p, kind := range l.params[f.Name] {
+			w.loose[p] = kind
+		}
 		w.block(b)
 	}
 }
@@ -46,11 +77,12 @@ func (l *literals) function(f *ir.Func) {
 // literalWalk is the walk through one rule body.
 type literalWalk struct {
 	*literals
+	comp  *compilation
 	fn    *ir.Func
 	depth int               // of blocks: a comprehension fills its result in one of its own
 	made  map[ir.Local]int  // the depth at which a collection was begun
 	fixed map[ir.Local]bool // constants, and collections of nothing else
-	loose map[ir.Local]bool
+	loose map[ir.Local]literal
 }
 
 func (w *literalWalk) block(b *ir.Block) {
@@ -69,9 +101,17 @@ func (w *literalWalk) block(b *ir.Block) {
 	}
 }
 
-func (w *literalWalk) isLoose(o ir.Operand) bool {
-	l, ok := o.Value.(ir.Local)
-	return ok && w.loose[l]
+func (w *literalWalk) kind(o ir.Operand) literal {
+	l, _ := o.Value.(ir.Local)
+	return w.loose[l]
+}
+
+// inside is what holds an operand, or is held by it.
+func (w *literalWalk) inside(o ir.Operand) literal {
+	if w.kind(o) != noLiteral {
+		return deep
+	}
+	return noLiteral
 }
 
 // varies reports whether an operand isn't a constant.
@@ -97,54 +137,102 @@ func (w *literalWalk) statement(s ir.Stmt) {
 	case *ir.MakeNumberRefStmt:
 		w.fixed[s.Target] = true
 	case *ir.SetAddStmt:
-		w.adds(s.Set, w.varies(s.Value), w.varies(s.Value))
+		w.addsTo(s.Set, w.varies(s.Value), max(w.inside(s.Value), ifVaries(w.varies(s.Value), written)))
+		if depth, ok := w.made[s.Set]; ok && depth == w.depth {
+			w.adds[s] = true
+		}
 	case *ir.ObjectInsertStmt:
-		w.adds(s.Object, w.varies(s.Key) || w.varies(s.Value), w.varies(s.Key) || w.isLoose(s.Value))
+		w.addsTo(s.Object, w.varies(s.Key) || w.varies(s.Value), max(w.inside(s.Value), ifVaries(w.varies(s.Key), deep)))
 	case *ir.ArrayAppendStmt:
-		w.adds(s.Array, w.varies(s.Value), w.isLoose(s.Value))
+		w.addsTo(s.Array, w.varies(s.Value), w.inside(s.Value))
 	case *ir.AssignVarStmt:
-		w.spread(s.Target, w.isLoose(s.Source))
+		w.spread(s.Target, w.kind(s.Source))
 	case *ir.AssignVarOnceStmt:
-		if w.isLoose(s.Source) {
-			w.loose[s.Target] = true
-			w.returned[w.fn.Name], w.byPath = true, true
-		}
+		w.returns(s)
 	case *ir.DotStmt:
-		if w.isLoose(s.Source) {
-			panic(unsupported("a look-up in a set or an object that is written with variables in it, in line %d", s.GetLocation().Row))
-		}
+		w.spread(s.Target, w.inside(s.Source))
 	case *ir.ScanStmt:
-		if w.loose[s.Source] {
-			panic(unsupported("an iteration over a set or an object that is written with variables in it, in line %d", s.GetLocation().Row))
-		}
+		w.scan(s)
 	case *ir.CallStmt:
-		w.call(s)
+		w.callOf(s)
 	case *ir.CallDynamicStmt:
 		w.spread(s.Result, w.byPath)
 	}
 }
 
-func (w *literalWalk) adds(to ir.Local, varies, loose bool) {
+func ifVaries(varies bool, kind literal) literal {
+	if varies {
+		return kind
+	}
+	return noLiteral
+}
+
+func (w *literalWalk) addsTo(to ir.Local, varies bool, kind literal) {
 	w.fixed[to] = w.fixed[to] && !varies
 	if depth, ok := w.made[to]; ok && depth == w.depth {
-		w.spread(to, loose)
+		w.spread(to, kind)
 	}
 }
 
-func (w *literalWalk) spread(to ir.Local, loose bool) {
-	if loose {
-		w.loose[to] = true
+func (w *literalWalk) spread(to ir.Local, kind literal) {
+	if kind > w.loose[to] {
+		w.loose[to] = kind
 	}
 }
 
-func (w *literalWalk) call(s *ir.CallStmt) {
-	if !w.own[s.Func] {
+func (w *literalWalk) returns(s *ir.AssignVarOnceStmt) {
+	kind := w.kind(s.Source)
+	w.spread(s.Target, kind)
+	if kind > w.returned[w.fn.Name] {
+		w.grew = true
+		w.returned[w.fn.Name] = kind
+		w.byPath = max(w.byPath, kind)
+	}
+}
+
+func (w *literalWalk) scan(s *ir.ScanStmt) {
+	kind := w.loose[s.Source]
+	if kind == noLiteral {
+		return
+	}
+	if kind == deep && fillsArray(s.Block) {
+		at := w.comp.loc(s.GetLocation())
+		panic(unsupported("an array comprehension over a set or an object that is written with variables in it, in %s:%d", at.File, at.Row))
+	}
+	w.scans[s] = kind
+	w.loose[s.Key], w.loose[s.Value] = deep, deep
+}
+
+// fillsArray reports whether a block adds to an array that was begun before it.
+func fillsArray(b *ir.Block) bool {
+	made, found := map[ir.Local]bool{}, false
+	walk([]*ir.Block{b}, func(s ir.Stmt) {
+		switch s := s.(type) {
+		case *ir.MakeArrayStmt:
+			made[s.Target] = true
+		case *ir.ArrayAppendStmt:
+			found = found || !made[s.Array]
+		}
+	})
+	return found
+}
+
+func (w *literalWalk) callOf(s *ir.CallStmt) {
+	f := w.funcs[s.Func]
+	if f == nil {
 		return // built-ins are given real sets
 	}
 	w.spread(s.Result, w.returned[s.Func])
-	for _, a := range s.Args {
-		if w.isLoose(a) {
-			panic(unsupported("a set or an object that is written with variables in it is an argument, in line %d", s.GetLocation().Row))
+	for i, a := range s.Args {
+		kind, params := w.kind(a), w.params[s.Func]
+		if kind <= params[f.Params[i]] {
+			continue
 		}
+		if params == nil {
+			params = map[ir.Local]literal{}
+			w.params[s.Func] = params
+		}
+		params[f.Params[i]] = kind
+		w.grew = true
 	}
 }

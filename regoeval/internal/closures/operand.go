@@ -63,8 +63,9 @@ const maxTable = 20_000
 
 // Data is the data document of a ruleset, and the tables that its programs share.
 type Data struct {
-	root   val
-	tables map[ast.Value]*table
+	root     val
+	tables   map[ast.Value]*table
+	twinKeys *twinKeys // see keyed.go
 }
 
 // NewData makes the data document known to compilations. It must not change any more.

@@ -33,9 +33,13 @@ r.x[k] := v if some k, v in data.d.m
 deny contains o[input.n]
 deny contains r.x[input.n]`, decoded(t, trapData))
 	require.Equal(t, `{1}`, b.closures(decoded(t, `{"n": "a"}`)).value)
-	for _, n := range []string{"1", `"12"`, "[1]", "1.0", "null"} {
+	for _, n := range []string{"1", `"1"`, "2", `"2"`, "[1]", "{}"} {
 		r := b.program.Eval(t.Context(), decoded(t, `{"n": `+n+`}`), Options{})
 		require.ErrorIs(t, r.Err, ErrUnsure, n)
+	}
+	for _, n := range []string{`"12"`, "12", "1.0", "null", "true", `"b"`, `"x"`} { // nothing in data has this for a name
+		in := decoded(t, `{"n": `+n+`}`)
+		require.Equal(t, b.topdown(in), b.closures(in), n)
 	}
 }
 
@@ -74,4 +78,23 @@ func compilerOf(t testing.TB, src string) *ast.Compiler {
 	c, err := ast.CompileModulesWithOpt(map[string]string{"p.rego": src}, ast.CompileOpts{ParserOptions: ast.ParserOptions{RegoVersion: ast.RegoV1}})
 	require.NoError(t, err)
 	return c
+}
+
+// Found by fuzzing (seed 4711): asked for o[1], topdown finds the "one" of data's member
+// "1" beside the 1 of the second rule, and says that they are in conflict. The whole
+// object has both, under different keys, and the look-up finds one.
+func TestConflictOfTwinKeys(t *testing.T) {
+	for _, rules := range []string{
+		"o[k] := v if { some k, v in data.d.m; v != 7 }\no[k] := 1 if some k in input.l\ndeny contains o[input.n]",
+		"r.x[k] := v if some k, v in data.d.m\nr.x[k] := 1 if some k in input.l\ndeny contains r.x[input.n]",
+		"r[x][k] := v if { some k, v in data.d.m; x := \"x\" }\nr.x[k] := 1 if some k in input.l\ndeny contains r.x[input.n]",
+		"o[k] := v if { some k, v in data.d.m; v != 7 }\no[k] := 1 if some k in input.l\ndeny contains y if y := o[input.n] with input.zz as 1",
+		"o[k] := v if { some k, v in data.d.m; v != 7 }\no[k] := 1 if some k in input.l\nf(x) := o[x]\ndeny contains f(input.n)",
+		"o[k] := v if { some k, v in data.d.m; v != 7 }\nq[k] := v if some k, v in o\nq[k] := 1 if some k in input.l\ndeny contains q[input.n]",
+	} {
+		b := mustBoth(t, "package t\nimport rego.v2\n"+rules, decoded(t, trapData))
+		in := decoded(t, `{"l": [1], "n": 1}`)
+		require.True(t, b.closures(in).failed, rules)
+		require.True(t, b.topdown(in).failed, rules)
+	}
 }

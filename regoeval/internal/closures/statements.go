@@ -193,11 +193,13 @@ func (b *body) assignOnce(s *ir.AssignVarOnceStmt) statement {
 	err := conflict(b.loc(s.GetLocation()), text, path)
 	return func(f *frame) int {
 		v := src.get(f)
-		if f.locals[t].defined() && !f.eval.equal(&f.locals[t], v) {
+		switch {
+		case !f.locals[t].defined():
+			f.locals[t] = *v
+		case !f.eval.equal(&f.locals[t], v): // of 1 and 1.0, the first stays
 			f.eval.halt(err)
 			return stop
 		}
-		f.locals[t] = *v
 		return next
 	}
 }
@@ -213,11 +215,7 @@ func (b *body) insertion(s ir.Stmt) statement {
 			return next
 		}
 	case *ir.ObjectInsertStmt:
-		k, v, t := b.operand(s.Key), b.operand(s.Value), int(s.Object)
-		return func(f *frame) int {
-			f.locals[t].other.(*recordMaker).put(k.get(f).newTerm(f.eval), *v.get(f))
-			return next
-		}
+		return b.insert(s)
 	case *ir.ObjectInsertOnceStmt:
 		return b.insertOnce(s)
 	case *ir.ObjectMergeStmt:
@@ -234,14 +232,45 @@ func (b *body) insertion(s ir.Stmt) statement {
 			return next
 		}
 	case *ir.SetAddStmt:
-		v, t := b.operand(s.Value), int(s.Set)
-		if v.kind == fromConstant {
-			x := v.constant.val.newTerm(&evaluation{})
-			return func(f *frame) int { f.locals[t].add(x); return next }
-		}
-		return func(f *frame) int { f.locals[t].add(v.get(f).newTerm(f.eval)); return next }
+		return b.addToSet(s)
 	}
 	panic(unsupported("a statement of type %T", s))
+}
+
+func (b *body) addToSet(s *ir.SetAddStmt) statement {
+	v, t := b.operand(s.Value), int(s.Set)
+	get := func(f *frame) *ast.Term { return v.get(f).newTerm(f.eval) }
+	if v.kind == fromConstant {
+		x := v.constant.val.newTerm(&evaluation{})
+		get = func(*frame) *ast.Term { return x }
+	}
+	if b.literals.adds[s] {
+		return func(f *frame) int { f.locals[t].write(get(f)); return next }
+	}
+	return func(f *frame) int { f.locals[t].add(get(f)); return next }
+}
+
+// insert compiles an insertion that puts one value in place of another: the plan of a
+// rule such as r[x][y] takes what is below x, and puts it back with more in it. No other
+// plan means to. A literal such as {"a": 1, input.k: 2} gets there where input.k is "a":
+// topdown then reads the first of the two in some places and the last in others.
+func (b *body) insert(s *ir.ObjectInsertStmt) statement {
+	k, v, t := b.operand(s.Key), b.operand(s.Value), int(s.Object)
+	value, isLocal := s.Value.Value.(ir.Local)
+	back := isLocal && b.uses.within[value] == s.Object
+	return func(f *frame) int {
+		m, key := f.locals[t].other.(*recordMaker), k.get(f).newTerm(f.eval)
+		switch i := m.find(key); {
+		case i < 0:
+			m.add(key, *v.get(f))
+		case back:
+			m.members[i].val = *v.get(f)
+		default:
+			f.eval.halt(ErrUnsure)
+			return stop
+		}
+		return next
+	}
 }
 
 func (b *body) insertOnce(s *ir.ObjectInsertOnceStmt) statement {
@@ -269,4 +298,13 @@ func (v *val) add(t *ast.Term) {
 		return
 	}
 	v.other.(ast.Set).Add(t)
+}
+
+// write adds to a set what is written after its other elements.
+func (v *val) write(t *ast.Term) {
+	if v.other != nil {
+		elems := v.other.(ast.Set).Slice()
+		v.mixed = v.mixed || elems[len(elems)-1].Value.Compare(t.Value) >= 0
+	}
+	v.add(t)
 }

@@ -10,13 +10,15 @@ type uses struct {
 	// by `with`: what they hold depends on when one asks.
 	pinned map[ir.Local]bool
 	// negated locals are markers of a `not`.
-	negated   map[ir.Local]bool
+	negated map[ir.Local]bool
+	// within holds of each local that was looked up in another one in which.
+	within    map[ir.Local]ir.Local
 	withInput bool
 	highest   ir.Local
 }
 
 func newUses() *uses {
-	return &uses{written: map[ir.Local]int{}, read: map[ir.Local]int{}, pinned: map[ir.Local]bool{}, negated: map[ir.Local]bool{}, highest: ir.Unused}
+	return &uses{written: map[ir.Local]int{}, read: map[ir.Local]int{}, pinned: map[ir.Local]bool{}, negated: map[ir.Local]bool{}, within: map[ir.Local]ir.Local{}, highest: ir.Unused}
 }
 
 func (u *uses) block(b *ir.Block) {
@@ -35,6 +37,11 @@ func (u *uses) block(b *ir.Block) {
 		}
 		if l, ok := markerOf(s); ok {
 			u.negated[l] = true
+		}
+		if d, ok := s.(*ir.DotStmt); ok {
+			if from, ok := d.Source.Value.(ir.Local); ok {
+				u.within[d.Target] = from
+			}
 		}
 		if w, ok := s.(*ir.WithStmt); ok && w.Local == ir.Input {
 			u.withInput = true

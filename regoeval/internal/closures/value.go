@@ -30,6 +30,7 @@ const (
 type val struct {
 	kind  kind
 	exact bool
+	mixed bool // of a set that is written with variables in it: its order isn't the set's
 	n     int64
 	s     string
 	other any
