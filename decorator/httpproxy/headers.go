@@ -51,15 +51,17 @@ var passing = map[string]bool{
 	"Transfer-Encoding": true, "Upgrade-Insecure-Requests": true, "Idempotency-Key": true, "Last-Event-Id": true,
 	"Traceparent": true, "Tracestate": true, "Baggage": true, "B3": true, "Sentry-Trace": true, "Uber-Trace-Id": true,
 	"X-Amzn-Trace-Id": true, "X-Cloud-Trace-Context": true, "X-Correlation-Id": true, "X-Request-Id": true, "X-Request-Start": true,
-	"Forwarded": true, "X-Real-Ip": true,
+	"Forwarded": true, "X-Real-Ip": true, "X-Forwarded-For": true, "X-Forwarded-Host": true, "X-Forwarded-Port": true,
+	"X-Forwarded-Prefix": true, "X-Forwarded-Proto": true, "X-Forwarded-Scheme": true, "X-Forwarded-Server": true, "X-Forwarded-Ssl": true,
 }
 
-// identifies reports whether a header may tell the server who asks.
+// identifies reports whether a header may tell the server who asks. Proxies that
+// authenticate say so under many names, X-Forwarded-User among them.
 func identifies(name string) bool {
 	if passing[name] {
 		return false
 	}
-	for _, prefix := range []string{"Mcp-", "Content-", "Sec-", "X-B3-", "X-Datadog-", "X-Forwarded-"} {
+	for _, prefix := range []string{"Mcp-", "Content-", "Sec-", "X-B3-", "X-Datadog-"} {
 		if strings.HasPrefix(name, prefix) {
 			return false
 		}

@@ -7,7 +7,9 @@
 // # Limits
 //
 // No line repeats what arguments say. The message of a deny rule is its author's and
-// may do so, so it isn't logged; its rule id and location are.
+// may do so, so it isn't logged; its rule id and location are. The name of a tool that no
+// server declares is logged, for an operator to tell a slip from an attack: cut, and with
+// nothing in it that a terminal obeys. No agent gets it back.
 package report
 
 import (
@@ -16,6 +18,7 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/regogate/regogate/cmd/regogate/internal/setup"
 	"github.com/regogate/regogate/config"
@@ -234,8 +237,16 @@ func reasons(refusals []policy.Refusal) []string {
 	return out
 }
 
-// short cuts a name that an agent or a server may have made up.
-func short(name string) string { return cut(name, 128) }
+// short makes a name that an agent or a server may have made up fit for a log: no longer
+// than a name is, and without characters that a terminal or a reader of logs obeys.
+func short(name string) string {
+	return cut(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, cut(name, 128)), 128)
+}
 
 func cut(s string, most int) string {
 	if len(s) <= most {

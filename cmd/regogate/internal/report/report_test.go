@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -117,10 +119,30 @@ func TestEachRefusalIsToldOnce(t *testing.T) {
 	require.Equal(t, 2, strings.Count(out.String(), "decision_id=d1"), "memory is bounded")
 }
 
-func TestNamesThatAgentsMakeUpAreCut(t *testing.T) {
-	var out bytes.Buffer
-	New(&out, false).Record(t.Context(), policy.Record{Decision: policy.Decision{Tool: strings.Repeat("ä", 5000), Refusals: []policy.Refusal{{Code: policy.UnknownTool}}}})
-	require.Less(t, out.Len(), 1000)
+// The name of a tool that an agent made up is in the log, but it neither fills it nor does
+// anything to who reads it.
+func TestNamesThatAgentsMakeUpAreTamed(t *testing.T) {
+	for _, json := range []bool{true, false} {
+		for name, made := range map[string]string{
+			"long":           strings.Repeat("ä", 5000),
+			"lines":          "x\nlevel=ERROR msg=forged",
+			"terminal":       "x\x1b]0;title\x07\x1b[2J",
+			"C1":             "x\u009b31m",
+			"right to left":  "x\u202etxt.exe",
+			"zero width":     "x\u200b\u2066\ufeff",
+			"separators":     "x\u2028y\u2029z",
+			"not UTF-8":      "x\xff\xc0\xaf",
+			"cut in a rune":  strings.Repeat("x", 127) + "ä" + strings.Repeat("\xff", 300),
+			"grows if cited": strings.Repeat("\x00", 5000),
+		} {
+			var out bytes.Buffer
+			New(&out, json).Record(t.Context(), policy.Record{Decision: policy.Decision{Tool: made, Refusals: []policy.Refusal{{Code: policy.UnknownTool}}}})
+			require.Less(t, out.Len(), 1000, name)
+			require.True(t, utf8.Valid(out.Bytes()), name)
+			require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")), name)
+			require.False(t, bytes.ContainsFunc(bytes.TrimSuffix(out.Bytes(), []byte("\n")), func(r rune) bool { return !unicode.IsPrint(r) }), "%s: %q", name, out.String())
+		}
+	}
 }
 
 // slow is a log that nobody reads until it is told to.
