@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/regogate/regogate/decorator/internal/mcpwire"
@@ -122,9 +123,17 @@ func sameValue(header string, raw json.RawMessage) bool {
 	if text == string(raw) {
 		return true
 	}
+	if !isNumber(text) {
+		return false // readers don't agree on 0x1, 1_0 and +1
+	}
 	// Beyond this, numbers that differ may be one float64.
 	const safe = 1<<53 - 1
 	a, errA := strconv.ParseFloat(text, 64)
 	b, errB := strconv.ParseFloat(string(raw), 64)
 	return errA == nil && errB == nil && a == b && math.Abs(a) <= safe && a == math.Trunc(a)
+}
+
+// isNumber reports whether a text is a number as JSON writes it.
+func isNumber(text string) bool {
+	return text != "" && (text[0] == '-' || '0' <= text[0] && text[0] <= '9') && json.Valid([]byte(text)) && text == strings.TrimSpace(text)
 }
