@@ -24,7 +24,7 @@ import (
 const (
 	goSDK  = "go-sdk"
 	mcpGo  = "mcp-go"
-	schema = `{"type":"object","properties":{"path":{"type":"string"}}}`
+	schema = `{"type":"object","properties":{"path":{"type":"string","x-mcp-header":"Path"}}}`
 
 	// stdioServerEnv makes the test binary be one of the Go servers, on its standard
 	// streams; runsFileEnv is where it writes what it ran.

@@ -33,12 +33,17 @@ type Case struct {
 	// and Version another protocol version than that of the era.
 	Era     Era    `json:"era"`
 	Version string `json:"version"`
-	// Stdio and HTTP say where the trick can't be played; Fake, that it is about a schema
-	// that only the servers of this package have.
-	Stdio *bool `json:"stdio"`
-	HTTP  *bool `json:"http"`
-	Fake  bool  `json:"fake"`
-	Large bool  `json:"large"`
+	// HTTPOnly and StdioOnly say why the trick can't be played on the other one. Mirrored
+	// says that it is about a schema with x-mcp-header.
+	HTTPOnly  string `json:"http_only"`
+	StdioOnly string `json:"stdio_only"`
+	Mirrored  bool   `json:"mirrored"`
+	Large     bool   `json:"large"`
+	// Pseudo are pseudo-headers that take the place of the usual ones: of HTTP/2 alone.
+	Pseudo [][2]string `json:"pseudo"`
+	// Lines is what is answered on standard streams where that is not Code: "none", "any"
+	// number of refusals, or another code.
+	Lines string `json:"lines"`
 
 	// Line is the request line, Framing how the body is sent, Headers what is sent beside
 	// or in place of the usual (null: not at all), Trailers what follows the body.
@@ -81,14 +86,6 @@ func Cases() ([]Case, error) {
 		}
 		cases = append(cases, c)
 	}
-}
-
-// On reports whether the case can be played over HTTP or over standard streams.
-func (c Case) On(http bool) bool {
-	if http {
-		return c.HTTP == nil || *c.HTTP
-	}
-	return c.Stdio == nil || *c.Stdio
 }
 
 // An Era is one of the two of the protocol.

@@ -94,7 +94,7 @@ func TestHTTPInFrontOfALenientServer(t *testing.T) {
 			upstream := httptest.NewServer(l)
 			t.Cleanup(upstream.Close)
 			x := target(front(t, upstream.URL, (*httptest.Server).Start), e)
-			x.Saw, x.GateID, x.Strict = l.saw, l.id, true
+			x.Saw, x.GateID, x.Strict, x.Mirrored = l.saw, l.id, true, true
 			if e == wire.Sessions {
 				x.Session = "s1"
 			}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bufio"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,8 +29,12 @@ type Target struct {
 	// GateID returns an id that the gate used with the server, "" when nobody knows.
 	GateID func() string
 	// Strict says that the server is one that runs what is not hidden, so that the cases
-	// that run have to.
-	Strict bool
+	// that run have to. Mirrored says that the allowed tool's schema has the argument in the
+	// header Mcp-Param-Path, too.
+	Strict, Mirrored bool
+	// HTTP2 has everything sent over HTTP/2, to a gate with the certificate of these roots.
+	// nil means HTTP/1.1 without TLS.
+	HTTP2 *x509.CertPool
 	// Skip are the names of cases that the server itself doesn't survive.
 	Skip []string
 	// BodyTimeout is the gate's.
@@ -48,13 +53,24 @@ func Play(t *testing.T, target Target) {
 	}
 	played := 0
 	for _, c := range cases {
-		if !c.On(true) || c.Era != "" && c.Era != target.Era || c.Fake && !target.Strict || c.Large && testing.Short() || slices.Contains(target.Skip, c.Name) {
+		if !target.plays(c) {
 			continue
 		}
 		played++
 		t.Run(c.Name, func(t *testing.T) { target.play(t, c) })
 	}
 	t.Logf("%d of %d cases", played, len(cases))
+}
+
+func (target Target) plays(c Case) bool {
+	switch {
+	case c.StdioOnly != "", c.Era != "" && c.Era != target.Era, c.Mirrored && !target.Mirrored, c.Large && testing.Short(), slices.Contains(target.Skip, c.Name):
+		return false
+	case target.HTTP2 == nil:
+		return c.Pseudo == nil
+	default:
+		return c.Framing != "pipelined" // requests have frames there
+	}
 }
 
 func (target Target) play(t *testing.T, c Case) {
@@ -77,6 +93,10 @@ func (target Target) play(t *testing.T, c Case) {
 		}
 	}
 	switch {
+	case target.HTTP2 != nil && c.onlyHTTP1(): // what it is refused with differs, but that it is
+		if !c.Runs && len(saw) > 0 {
+			t.Fatalf("a call ran: %v", saw)
+		}
 	case c.Runs && target.Strict:
 		if len(saw) == 0 {
 			t.Fatalf("an allowed call did not run: %v", answers)
@@ -121,6 +141,9 @@ func bodies(answers []answer) (all [][]byte) {
 // send sends a case over a connection of its own and returns the answers.
 func (target Target) send(t *testing.T, c Case, f filler, body []byte) []answer {
 	t.Helper()
+	if target.HTTP2 != nil {
+		return target.send2(t, c, f, body)
+	}
 	conn, err := net.DialTimeout("tcp", target.Addr, answerTime)
 	if err != nil {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func (target Target) headers(c Case) map[string][]string {
 	if name != "" {
 		h["Mcp-Name"] = []string{name}
 	}
-	if (c.Param == nil || *c.Param) && target.Strict {
+	if (c.Param == nil || *c.Param) && target.Mirrored {
 		if path, ok := pathOf(c.Body, target.Names); ok {
 			h["Mcp-Param-Path"] = []string{path}
 		}
