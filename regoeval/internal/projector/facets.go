@@ -145,29 +145,24 @@ func constants(vs []any) *shape.Shape {
 	return out
 }
 
-// weak keeps of a shape nothing but the names that it declares.
+// weak keeps of a shape nothing but the names that it declares: where the condition
+// doesn't hold, they may be anything.
 func weak(s *shape.Shape) *shape.Shape {
 	out := shape.Of(shape.JSON)
 	if s.Fields == nil {
 		return out
 	}
-	f := &shape.Fields{Openness: shape.Loose, Members: map[string]*shape.Field{}, Patterns: s.Fields.Patterns}
+	anything := shape.Now(shape.Of(shape.JSON))
+	f := &shape.Fields{Openness: shape.Loose, Members: map[string]*shape.Field{}}
 	if s.Fields.Openness == shape.Open {
 		f.Openness = shape.Open
 	}
-	for name, m := range s.Fields.Members {
-		f.Members[name] = &shape.Field{Lazy: m.Lazy, Weak: true}
+	for name := range s.Fields.Members {
+		f.Members[name] = &shape.Field{Lazy: anything, Weak: true}
+	}
+	for _, p := range s.Fields.Patterns {
+		f.Patterns = append(f.Patterns, shape.Pattern{Name: p.Name, Lazy: anything})
 	}
 	out.Fields = f
 	return out
-}
-
-// whatever lets the members of a weak shape be anything.
-func whatever(s *shape.Shape) *shape.Shape {
-	if s.Fields != nil {
-		for _, m := range s.Fields.Members {
-			m.Lazy = shape.Now(shape.Of(shape.JSON))
-		}
-	}
-	return s
 }

@@ -122,7 +122,7 @@ func (p *projector) object(s object, at place) *shape.Shape {
 		out = shape.Intersect(out, union)
 	}
 	if e, ok := s["if"].(object); ok { // names a condition asks for, whatever their values
-		out = shape.Intersect(out, whatever(weak(p.project(e, at))))
+		out = shape.Intersect(out, weak(p.project(e, at)))
 	}
 	for _, e := range conditional(s) {
 		out = shape.Intersect(out, weak(p.project(e, at)))

@@ -115,11 +115,11 @@ func joinFields(a, b *Fields) *Fields {
 			out.Members[name] = &Field{Lazy: Later(func() *Shape { return Union(m.Get(), n.Get()) }), Weak: m.Weak || n.Weak, Filled: m.Filled && n.Filled}
 			continue
 		}
-		out.Members[name] = &Field{Lazy: m.Lazy, Weak: true}
+		out.Members[name] = m.orOf(b, name)
 	}
 	for name, m := range b.Members {
 		if _, both := a.Members[name]; !both {
-			out.Members[name] = &Field{Lazy: m.Lazy, Weak: true}
+			out.Members[name] = m.orOf(a, name)
 		}
 	}
 	for name := range a.Required {
@@ -132,6 +132,18 @@ func joinFields(a, b *Fields) *Fields {
 		out.Rest = Later(func() *Shape { return Union(a.Rest.Get(), b.Rest.Get()) })
 	}
 	return out
+}
+
+// orOf is a field of some objects, where others don't declare its name: those that may
+// have further members may have anything there.
+func (m *Field) orOf(others *Fields, name string) *Field {
+	if others.Openness < Open {
+		return &Field{Lazy: m.Lazy, Weak: true}
+	}
+	return &Field{Lazy: Later(func() *Shape {
+		s, _, _ := others.Member(name)
+		return Union(m.Get(), s)
+	}), Weak: true}
 }
 
 func meetFields(a, b *Fields) *Fields {
