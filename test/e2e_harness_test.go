@@ -96,8 +96,16 @@ type wireClient struct {
 	seen  chan struct{} // a token for each line
 	eof   chan struct{}
 	// answer replies to a request of the server, "" leaves it unanswered.
-	answer func(method string) string
-	stderr strings.Builder
+	answer    func(method string) string
+	stderr    strings.Builder
+	forgotten []string
+}
+
+// forget lets ids be used again: what came so far answers nothing any more.
+func (c *wireClient) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgotten, c.lines = append(c.forgotten, c.lines...), nil
 }
 
 func startWire(t *testing.T, command []string, answer func(method string) string) *wireClient {

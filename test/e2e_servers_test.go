@@ -108,6 +108,13 @@ func goServerStdio(t *testing.T, kind, runs string) []string {
 
 // serveStdio is what the test binary does as a server.
 func serveStdio(kind string) {
+	if kind == openKind {
+		if err := openServer(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	f, err := os.OpenFile(os.Getenv(runsFileEnv), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -106,3 +106,10 @@ const (
 	wordHints = "password|passwd|passphrase|passcode|pwd|kennwort|passwort|pin|secret|token|api|credential"
 	words     = `\b(?:password|passwd|passphrase|passcode|pwd|kennwort|passwort|pin|secret|token|api[ _-]?key|credentials?)`
 )
+
+// WithoutSecrets returns a text in which what looks like a secret by its shape, or by the
+// words around it, is replaced: for logs beside this one.
+func WithoutSecrets(text string) string {
+	var m mask
+	return m.text(text)
+}

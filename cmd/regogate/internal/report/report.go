@@ -18,7 +18,6 @@ import (
 	"log/slog"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/regogate/regogate/cmd/regogate/internal/setup"
 	"github.com/regogate/regogate/config"
@@ -205,9 +204,9 @@ func (r *Report) Record(ctx context.Context, rec policy.Record) {
 	case d.Code() == policy.Undecided:
 		level = slog.LevelError // the policy's fault, and not the agent's
 	}
-	attrs := []slog.Attr{slog.String("tool", short(d.Tool)), slog.String("decision_id", d.ID), slog.String("revision", d.Revision)}
+	attrs := []slog.Attr{slog.String("tool", toolOf(rec)), slog.String("decision_id", d.ID), slog.String("revision", d.Revision)}
 	if !d.Allowed {
-		attrs = append(attrs, slog.String("code", string(d.Code())), slog.Any("reasons", reasons(d.Refusals)))
+		attrs = append(attrs, slog.String("code", string(d.Code())), slog.Any("reasons", reasons(rec)))
 	}
 	if d.Err != nil {
 		attrs = append(attrs, slog.String("err", oneLine(d.Err)))
@@ -216,36 +215,6 @@ func (r *Report) Record(ctx context.Context, rec policy.Record) {
 		attrs = append(attrs, slog.String("warn_err", oneLine(d.WarnErr)))
 	}
 	r.log.LogAttrs(ctx, level, what, append(attrs, slog.Float64("elapsed_ms", float64(rec.Elapsed.Microseconds())/1000))...)
-}
-
-// reasons are the refusals without what might repeat an argument.
-func reasons(refusals []policy.Refusal) []string {
-	out := make([]string, len(refusals))
-	for i, r := range refusals {
-		what := r.Message
-		if r.Code == policy.Denied {
-			what = "a deny rule"
-			if r.Rule != "" {
-				what = "rule " + r.Rule
-			}
-		}
-		if r.Location != "" {
-			what = r.Location + ": " + what
-		}
-		out[i] = what
-	}
-	return out
-}
-
-// short makes a name that an agent or a server may have made up fit for a log: no longer
-// than a name is, and without characters that a terminal or a reader of logs obeys.
-func short(name string) string {
-	return cut(strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, cut(name, 128)), 128)
 }
 
 func cut(s string, most int) string {
