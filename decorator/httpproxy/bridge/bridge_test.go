@@ -298,6 +298,45 @@ func TestPoolKeepsMessagesApart(t *testing.T) {
 	require.Equal(t, 400, post(t, b, "", `{"jsonrpc":"2.0","id":1,"result":{}}`).status)
 }
 
+// A server that rounds the ids of requests has answered them all the same, and no answer
+// goes to another request: two that it would take for one don't wait at the same time.
+func TestServersThatRoundIDs(t *testing.T) {
+	b := newBridge(t, "good", func(o *Options) { o.Pool = 1 })
+	session := begin(t, b)
+	ask := func(session, id, meta string) answer {
+		return post(t, b, session, `{"jsonrpc":"2.0","id":`+id+`,"method":"prompts/rounded","params":{"_meta":{"progressToken":`+id+meta+`}}}`)
+	}
+	a := ask(session, "9007199254740993", "")
+	require.Len(t, a.messages, 2)
+	require.Contains(t, a.messages[0], `"progressToken":9007199254740992`)
+	require.Equal(t, `{"jsonrpc":"2.0","id":9007199254740992,"result":{}}`, a.messages[1], "as it is")
+	// In the pool the server sees the bridge's ids, so that the client gets its own back.
+	a = ask("", "9007199254740993", modern)
+	require.Equal(t, `{"jsonrpc":"2.0","id":9007199254740993,"result":{}}`, a.messages[len(a.messages)-1])
+
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting := make(chan struct{})
+	go func() {
+		defer close(waiting)
+		if resp, err := b.RoundTrip(request(ctx, http.MethodPost, session, `{"jsonrpc":"2.0","id":9007199254740992,"method":"ping"}`)); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+		}
+	}()
+	require.Eventually(t, func() bool {
+		s := b.session(request(context.Background(), http.MethodGet, session, ""))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.exchanges) == 1
+	}, 20*time.Second, time.Millisecond)
+	for _, id := range []string{"9007199254740993", "9007199254740992.0", "9007199254740992"} {
+		require.Equal(t, 400, ask(session, id, "").status, id)
+	}
+	require.Equal(t, 200, ask(session, "9007199254740994", "").status)
+	cancel()
+	<-waiting
+}
+
 // A process that ends is answered for, and its session is gone. The next one starts.
 func TestCrash(t *testing.T) {
 	b := newBridge(t, "good", nil)
@@ -363,11 +402,12 @@ func TestNoMoreProcessesThanAllowed(t *testing.T) {
 
 // An idle process is ended, one with an open stream isn't.
 func TestIdle(t *testing.T) {
-	b := newBridge(t, "good", func(o *Options) { o.Idle = 300 * time.Millisecond })
-	kept, idle := begin(t, b), begin(t, b)
+	b := newBridge(t, "good", func(o *Options) { o.Idle = 3 * time.Second })
+	kept := begin(t, b)
 	listen(t, b, request(t.Context(), http.MethodGet, kept, ""))
+	idle := begin(t, b)
 	require.Equal(t, 200, post(t, b, "", `{"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{"_meta":{"a":1`+modern+`}}}`).status)
-	require.Eventually(t, func() bool { return b.Processes() == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return b.Processes() == 1 }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, 404, post(t, b, idle, echo("1")).status)
 	require.Equal(t, 200, post(t, b, kept, echo("1")).status)
 }

@@ -66,6 +66,16 @@ func (f *fakeServer) serve() {
 	}
 }
 
+// rounded is a number as a server has it that keeps all numbers in 64 bits of floating point.
+func rounded(raw json.RawMessage) json.RawMessage {
+	var n float64
+	if json.Unmarshal(raw, &n) != nil {
+		return raw
+	}
+	text, _ := json.Marshal(n) // a number
+	return text
+}
+
 func (f *fakeServer) handle(m rpc, line string) {
 	result := func(id json.RawMessage, text string) {
 		f.say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, text)
@@ -111,6 +121,9 @@ func (f *fakeServer) handle(m rpc, line string) {
 	case "logging/setLevel": // writes things that are no messages
 		f.say("hello\n{\"jsonrpc\":\n\n[1,2]\r")
 		f.say(`[{"jsonrpc":"2.0","method":"notifications/message","params":{}},{"jsonrpc":"2.0","id":%s,"result":{}}]`, m.ID)
+	case "prompts/rounded": // has read numbers as floating point ones
+		f.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, rounded(m.Params.Meta.Token))
+		result(rounded(m.ID), "{}")
 	case "completion/complete":
 		os.Exit(3)
 	case "ping":

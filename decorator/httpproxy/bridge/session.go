@@ -60,8 +60,8 @@ func (s *session) heard(m mcpwire.ServerMessage) {
 
 // answered gives an answer to the request that it is for. The lock is held.
 func (s *session) answered(m mcpwire.ServerMessage) {
-	key := mcpwire.IDKey(m.ID)
-	i := slices.IndexFunc(s.exchanges, func(e *exchange) bool { return mcpwire.IDKey(e.message.ID) == key })
+	// Two that wait never have ids that a server which rounds takes for one, see enter.
+	i := slices.IndexFunc(s.exchanges, func(e *exchange) bool { return mcpwire.SameID(e.message.ID, m.ID) })
 	if i < 0 {
 		s.b.o.Logger.Info("an answer comes too late for its request, and is dropped")
 		return
@@ -83,15 +83,17 @@ func (s *session) progressOf(message []byte) *exchange {
 	if err != nil {
 		return nil
 	}
-	key := mcpwire.IDKey(places[atToken].of(message))
-	i := slices.IndexFunc(s.exchanges, func(e *exchange) bool {
-		token := mcpwire.IDKey(e.message.Meta("progressToken"))
-		return token != "" && token == key
-	})
-	if i < 0 {
-		return nil
+	said, found := places[atToken].of(message), (*exchange)(nil)
+	for _, e := range s.exchanges {
+		switch token := e.message.Meta("progressToken"); {
+		case token == nil || !mcpwire.SameID(token, said):
+		case found != nil:
+			return nil // of one of two, and whoever is meant can't be told
+		default:
+			found = e
+		}
 	}
-	return s.exchanges[i]
+	return found
 }
 
 // tell passes on a message that belongs to no request: to the GET stream, to the
@@ -159,14 +161,13 @@ func (s *session) post(r *http.Request, m *mcpwire.Message, body []byte) (*http.
 
 // enter makes an exchange wait for its answer, or says why it may not.
 func (s *session) enter(e *exchange) (why string) {
-	key := mcpwire.IDKey(e.message.ID)
 	var once sync.Once
 	e.forgotten = func() { once.Do(func() { s.leave(e) }) }
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, other := range s.exchanges {
-		if mcpwire.IDKey(other.message.ID) == key {
-			return "the id is that of a request that hasn't been answered yet"
+		if mcpwire.SameID(other.message.ID, e.message.ID) {
+			return "the id is that of a request that hasn't been answered yet, or one that a server which rounds takes for it"
 		}
 	}
 	if len(s.exchanges) >= pending {
