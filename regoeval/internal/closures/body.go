@@ -135,7 +135,7 @@ func (b *body) pair(s, after ir.Stmt) (out compiled, both bool) {
 	case *ir.DotStmt:
 		return b.dot(s, after), false
 	case *ir.CallStmt:
-		if out, ok := b.aliased(s); ok {
+		if out, ok := b.aliased(s, after); ok {
 			return out, false
 		}
 		// call; result != false: one condition

@@ -112,9 +112,13 @@ func (b *body) iterate(s *ir.ScanStmt) statement {
 	each := b.iteration(s)
 	if src.kind == fromConstant && src.constant.table != nil && src.constant.table.elems != nil {
 		elems := src.constant.table.elems
+		indexed := b.all.read[s.Key] > 0
 		return func(f *frame) int {
 			for i := range elems {
-				f.locals[k], f.locals[v] = intVal(int64(i)), elems[i]
+				if indexed {
+					f.locals[k] = intVal(int64(i))
+				}
+				f.locals[v] = elems[i]
 				if r := each(f); r != next {
 					return r
 				}
@@ -126,7 +130,8 @@ func (b *body) iterate(s *ir.ScanStmt) statement {
 		x := src.get(f)
 		if x.kind == list {
 			for i, elem := range x.other.([]any) {
-				f.locals[k], f.locals[v] = intVal(int64(i)), f.eval.fromJSON(elem)
+				f.locals[k] = intVal(int64(i))
+				f.eval.setJSON(&f.locals[v], elem)
 				if r := each(f); r != next {
 					return r
 				}

@@ -126,24 +126,33 @@ type slotPlan struct {
 // version of the input. Slot 0 is the input.
 func (e *evaluation) slot(in *root, i int) *val {
 	s := &in.slots[i]
-	if s.kind != unset {
-		return s
+	if s.kind == unset {
+		e.fill(in, i, s)
 	}
+	return s
+}
+
+func (e *evaluation) fill(in *root, i int, s *val) {
 	p := &e.program.slots[i]
-	switch {
-	case i == 0:
+	if i == 0 {
 		*s = in.val
-	case p.derive != nil:
-		if from := e.slot(in, p.parent); from.defined() {
-			*s = p.derive(from)
+	} else {
+		switch from := e.slot(in, p.parent); {
+		case p.derive != nil:
+			if from.defined() {
+				*s = p.derive(from)
+			}
+		case from.kind == record: // as get does, and most are
+			if x, ok := from.other.(map[string]any)[p.key.s]; ok {
+				e.setJSON(s, x)
+			}
+		default:
+			*s = e.get(from, &p.key)
 		}
-	default:
-		*s = e.get(e.slot(in, p.parent), &p.key)
 	}
 	if s.kind == unset {
 		s.kind = absent
 	}
-	return s
 }
 
 // address parses the text in a slot as an IPv4 address, once.
@@ -169,7 +178,9 @@ func (e *evaluation) call(fn *function, from *frame, args []operand) val {
 		}
 	}
 	f := &e.frames[fn.index]
-	clear(f.locals)
+	if f.in != nil { // it has run already
+		clear(f.locals)
+	}
 	f.in, f.data = from.in, from.data
 	for i := range args {
 		f.locals[fn.params[2+i]] = *args[i].get(from)

@@ -105,12 +105,16 @@ func matches(pattern, s operand) func(*frame) outcome {
 	if err != nil {
 		return nil
 	}
+	test := re.MatchString
+	if literal, _ := re.LiteralPrefix(); literal != "" && regexp.QuoteMeta(literal) == pattern.constant.val.s {
+		test = func(s string) bool { return strings.Contains(s, literal) } // the pattern is nothing but a text
+	}
 	return func(f *frame) outcome {
 		v := s.get(f)
 		if v.kind != text {
 			return notCovered
 		}
-		return outcomeOf(re.MatchString(v.s))
+		return outcomeOf(test(v.s))
 	}
 }
 

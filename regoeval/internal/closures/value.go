@@ -79,35 +79,41 @@ func numberVal(s string) val {
 
 // fromJSON wraps decoded JSON; what is below it stays as it is. x may also be, or hold,
 // a value of OPA's: `with` puts them in.
-func (e *evaluation) fromJSON(x any) val {
+func (e *evaluation) fromJSON(x any) (v val) {
+	e.setJSON(&v, x)
+	return v
+}
+
+// setJSON is fromJSON for where the value is to be.
+func (e *evaluation) setJSON(v *val, x any) {
 	switch y := x.(type) {
-	case nil:
-		return val{kind: null}
 	case string:
-		return textVal(y)
-	case bool:
-		return boolVal(y)
+		*v = val{kind: text, s: y}
 	case json.Number:
-		v := numberVal(string(y))
+		*v = numberVal(string(y))
 		if !v.exact {
 			if _, err := ast.NumberChecked(string(y)); err != nil {
 				e.halt(err)
 			}
 		}
-		return v
+	case bool:
+		*v = boolVal(y)
+	case nil:
+		*v = val{kind: null}
 	case map[string]any:
-		return val{kind: record, other: x} // x, not y: boxing a map is free, boxing a slice isn't
+		*v = val{kind: record, other: x} // x, not y: boxing a map is free, boxing a slice isn't
 	case []any:
-		return val{kind: list, other: x}
+		*v = val{kind: list, other: x}
 	case ast.Value:
-		return fromTerm(y)
+		*v = fromTerm(y)
+	default:
+		made, err := ast.InterfaceToValue(x)
+		if err != nil {
+			e.halt(err)
+			made = nil
+		}
+		*v = fromTerm(made)
 	}
-	v, err := ast.InterfaceToValue(x)
-	if err != nil {
-		e.halt(err)
-		return val{}
-	}
-	return fromTerm(v)
 }
 
 func fromTerm(x ast.Value) val {
