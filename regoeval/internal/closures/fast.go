@@ -105,9 +105,9 @@ func matches(pattern, s operand) func(*frame) outcome {
 	if err != nil {
 		return nil
 	}
-	test := re.MatchString
-	if literal, _ := re.LiteralPrefix(); literal != "" && regexp.QuoteMeta(literal) == pattern.constant.val.s {
-		test = func(s string) bool { return strings.Contains(s, literal) } // the pattern is nothing but a text
+	test := textTest(pattern.constant.val.s)
+	if test == nil {
+		test = re.MatchString
 	}
 	return func(f *frame) outcome {
 		v := s.get(f)
