@@ -61,7 +61,7 @@ func (c *compilation) aliasOf(f *ir.Func) *alias {
 }
 
 // aliased compiles a call of an alias; false where it has to be called.
-func (b *body) aliased(s *ir.CallStmt, after ir.Stmt) (compiled, bool) {
+func (b *body) aliased(s *ir.CallStmt, rest []ir.Stmt) (compiled, bool) {
 	a := b.aliases[s.Func]
 	if a == nil || !b.once(s.Result) || a.root == ir.Input && b.uses.withInput || a.root == ir.Data && !b.foldData {
 		return compiled{}, false
@@ -72,8 +72,8 @@ func (b *body) aliased(s *ir.CallStmt, after ir.Stmt) (compiled, bool) {
 			o.index = b.slot(o.index, name)
 		}
 		b.known[s.Result] = o
-		if d, ok := after.(*ir.DotStmt); ok && d.Source.Value == ir.Val(s.Result) && b.uses.read[s.Result] == 1 {
-			return compiled{}, true // what is below exists only if this does
+		if b.asksNext(s.Result, rest) {
+			return compiled{}, true
 		}
 		return compiled{run: isDefined(o), pure: true}, true
 	}

@@ -94,11 +94,7 @@ func (b *body) block(stmts []ir.Stmt) block {
 			}
 			continue
 		}
-		var after ir.Stmt
-		if i+1 < len(stmts) {
-			after = stmts[i+1]
-		}
-		s, both := b.pair(stmts[i], after)
+		s, both := b.pair(stmts[i], stmts[i+1:])
 		if both {
 			i++
 		}
@@ -130,12 +126,16 @@ type compiled struct {
 func plain(run statement) compiled { return compiled{run: run} }
 
 // pair compiles a statement, together with the next one where that makes one of two.
-func (b *body) pair(s, after ir.Stmt) (out compiled, both bool) {
+func (b *body) pair(s ir.Stmt, rest []ir.Stmt) (out compiled, both bool) {
+	var after ir.Stmt
+	if len(rest) > 0 {
+		after = rest[0]
+	}
 	switch s := s.(type) {
 	case *ir.DotStmt:
-		return b.dot(s, after), false
+		return b.dot(s, rest), false
 	case *ir.CallStmt:
-		if out, ok := b.aliased(s, after); ok {
+		if out, ok := b.aliased(s, rest); ok {
 			return out, false
 		}
 		// call; result != false: one condition

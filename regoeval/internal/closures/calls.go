@@ -28,6 +28,9 @@ func (b *body) call(s *ir.CallStmt) statement {
 	}
 	args := b.operands(s.Args)
 	slow := b.builtin(s)
+	if derive := derivations[s.Func]; derive != nil && args[0].kind == fromSlot {
+		return b.callOnce(s, slow, args, derive)
+	}
 	if fast := b.fastValue(s.Func, args); fast != nil {
 		return func(f *frame) int {
 			if !f.step() {
@@ -57,6 +60,38 @@ func (b *body) call(s *ir.CallStmt) statement {
 			return stop
 		}
 		return f.store(t, f.eval.builtin(slow, f, args))
+	}
+}
+
+// derivations are fast paths of built-ins whose values are kept: they are made once for
+// each input, whatever the number of rules.
+var derivations = map[string]func(*val) val{ast.ParseRFC3339Nanos.Name: parseTime}
+
+// callOnce compiles a call whose value is kept in a slot.
+func (b *body) callOnce(s *ir.CallStmt, slow *builtin, args []operand, derive func(*val) val) statement {
+	t, slot, named := int(s.Result), b.derived(args[0].index, s.Func, derive), b.once(s.Result)
+	if named {
+		b.known[s.Result] = operand{kind: fromSlot, index: slot}
+	}
+	return func(f *frame) int {
+		if !f.step() {
+			return stop
+		}
+		v := f.eval.slot(f.in, slot)
+		if !v.defined() {
+			made := f.eval.builtin(slow, f, args)
+			if f.eval.fatal != nil {
+				return stop
+			}
+			if !made.defined() {
+				return undefined
+			}
+			*v = made
+		}
+		if !named {
+			f.locals[t] = *v
+		}
+		return next
 	}
 }
 

@@ -207,6 +207,16 @@ func (c *compilation) slot(parent int, key string) int {
 	return i
 }
 
+// addressNumber numbers the slots that are read as addresses.
+func (c *compilation) addressNumber(slot int) int {
+	i := slices.Index(c.program.addresses, slot)
+	if i < 0 {
+		i = len(c.program.addresses)
+		c.program.addresses = append(c.program.addresses, slot)
+	}
+	return i
+}
+
 // derived returns the slot of what a built-in makes of another slot.
 func (c *compilation) derived(parent int, name string, derive func(*val) val) int {
 	k := slotKey{parent: parent, derive: name}

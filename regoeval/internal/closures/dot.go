@@ -1,6 +1,7 @@
 package closures
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -9,21 +10,21 @@ import (
 
 // dot compiles a look-up: of a slot where the path is constant, of a constant where
 // the document is.
-func (b *body) dot(s *ir.DotStmt, after ir.Stmt) compiled {
+func (b *body) dot(s *ir.DotStmt, rest []ir.Stmt) compiled {
 	if l, ok := s.Source.Value.(ir.Local); ok && b.keyed[l] {
 		return b.dotKeyed(s)
 	}
-	return b.dotPlain(s, after)
+	return b.dotPlain(s, rest)
 }
 
-func (b *body) dotPlain(s *ir.DotStmt, after ir.Stmt) compiled {
+func (b *body) dotPlain(s *ir.DotStmt, rest []ir.Stmt) compiled {
 	src, key := b.operand(s.Source), b.operand(s.Key)
 	if src.path && b.once(s.Target) {
 		b.below[s.Target] = true
 	}
 	switch {
 	case src.kind == fromSlot && key.isConstantText():
-		return b.dotSlot(s, after, src, key)
+		return b.dotSlot(s, rest, src, key)
 	case src.kind == fromConstant && key.isConstantText():
 		return b.dotConstant(s, src, key)
 	case src.kind == fromConstant && src.constant.table != nil && src.constant.table.byName != nil:
@@ -44,12 +45,12 @@ func (b *body) dotPlain(s *ir.DotStmt, after ir.Stmt) compiled {
 	})
 }
 
-func (b *body) dotSlot(s *ir.DotStmt, after ir.Stmt, src, key operand) compiled {
+func (b *body) dotSlot(s *ir.DotStmt, rest []ir.Stmt, src, key operand) compiled {
 	o := operand{kind: fromSlot, index: b.slot(src.index, key.constant.val.s)}
 	if b.once(s.Target) {
 		b.known[s.Target] = o
-		if d, ok := after.(*ir.DotStmt); ok && d.Source.Value == ir.Val(s.Target) && b.uses.read[s.Target] == 1 {
-			return compiled{} // what is below exists only if this does
+		if b.asksNext(s.Target, rest) {
+			return compiled{}
 		}
 		return compiled{run: isDefined(o), pure: true}
 	}
@@ -62,6 +63,29 @@ func (b *body) dotSlot(s *ir.DotStmt, after ir.Stmt, src, key operand) compiled 
 		f.locals[t] = *v
 		return next
 	})
+}
+
+// asksNext reports whether the next statement is undefined by itself where a local has no
+// value, so that there is no need to ask before: what is below exists only if the local
+// does, no built-in is called without all of its operands, and nothing is equal, or not
+// equal, to what isn't there.
+func (b *body) asksNext(l ir.Local, rest []ir.Stmt) bool {
+	if len(rest) == 0 {
+		return false
+	}
+	switch s := rest[0].(type) {
+	case *ir.AssignVarStmt: // another name for it
+		return s.Source.Value == ir.Val(l) && b.once(s.Target) && b.asksNext(s.Target, rest[1:])
+	case *ir.DotStmt:
+		return s.Source.Value == ir.Val(l)
+	case *ir.CallStmt:
+		return b.byName[s.Func] == nil && slices.ContainsFunc(s.Args, func(o ir.Operand) bool { return o.Value == ir.Val(l) })
+	case *ir.EqualStmt:
+		return s.A.Value == ir.Val(l) || s.B.Value == ir.Val(l)
+	case *ir.NotEqualStmt:
+		return s.A.Value == ir.Val(l) || s.B.Value == ir.Val(l)
+	}
+	return false
 }
 
 func (b *body) dotConstant(s *ir.DotStmt, src, key operand) compiled {

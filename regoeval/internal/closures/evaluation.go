@@ -18,13 +18,18 @@ import (
 // be seen by the next.
 type evaluation struct {
 	program *Program
+	in      root
+	frames  []frame // by function: Rego has no recursion
+	state
+}
+
+// A state is what of an evaluation nothing is kept of.
+type state struct {
 	options Options
 	ctx     context.Context
-	in      root
 	data    root
-	frames  []frame // by function: Rego has no recursion
-	first   int64   // steps at the beginning
-	left    int64   // steps still to go
+	first   int64 // steps at the beginning
+	left    int64 // steps still to go
 	errs    []error
 	fatal   error
 	rows    []ast.Value
@@ -36,7 +41,7 @@ type evaluation struct {
 type root struct {
 	val   val
 	slots []val
-	addrs []netip.Addr // by slot: a text that was parsed as an address
+	addrs []netip.Addr // by number: a text in a slot that was parsed as an address
 	memo  []val        // by function: what documents came to with this input
 	data  *root        // the data that memo belongs to
 }
@@ -61,7 +66,7 @@ func newEvaluation(p *Program) *evaluation {
 
 func (e *evaluation) newInput() root {
 	n := len(e.program.slots)
-	return root{slots: make([]val, n), addrs: make([]netip.Addr, n), memo: make([]val, len(e.program.funcs))}
+	return root{slots: make([]val, n), addrs: make([]netip.Addr, len(e.program.addresses)), memo: make([]val, len(e.program.funcs))}
 }
 
 func (e *evaluation) clear() {
@@ -69,7 +74,6 @@ func (e *evaluation) clear() {
 	clear(e.in.addrs)
 	clear(e.in.memo)
 	e.in.val, e.in.data = val{}, nil
-	e.data = root{}
 	for i := range e.frames {
 		f := &e.frames[i]
 		if f.in != nil {
@@ -77,7 +81,7 @@ func (e *evaluation) clear() {
 			f.in, f.data, f.saved = nil, nil, nil
 		}
 	}
-	*e = evaluation{program: e.program, frames: e.frames, in: e.in}
+	e.state = state{}
 }
 
 // halt ends the evaluation; the first reason counts.
@@ -155,11 +159,12 @@ func (e *evaluation) fill(in *root, i int, s *val) {
 	}
 }
 
-// address parses the text in a slot as an IPv4 address, once.
+// address parses the text in one of the program's slots for addresses as an IPv4
+// address, once.
 func (e *evaluation) address(in *root, i int) netip.Addr {
 	a := in.addrs[i]
 	if !a.IsValid() {
-		if v := e.slot(in, i); v.kind == text {
+		if v := e.slot(in, e.program.addresses[i]); v.kind == text {
 			if parsed, err := netip.ParseAddr(v.s); err == nil && parsed.Is4() {
 				a = parsed
 				in.addrs[i] = parsed

@@ -58,7 +58,7 @@ func (b *body) fastTest2(name string, x, y operand) func(*frame) outcome {
 	case ast.RegexMatch.Name:
 		return matches(x, y)
 	case ast.NetCIDRContains.Name:
-		return inNetwork(x, y)
+		return b.inNetwork(x, y)
 	case ast.Member.Name:
 		return memberOf(x, y)
 	}
@@ -119,11 +119,11 @@ func matches(pattern, s operand) func(*frame) outcome {
 }
 
 // inNetwork covers constant IPv4 networks and addresses from the input.
-func inNetwork(network, address operand) func(*frame) outcome {
+func (b *body) inNetwork(network, address operand) func(*frame) outcome {
 	if address.kind != fromSlot {
 		return nil
 	}
-	i := address.index
+	i := b.addressNumber(address.index)
 	return func(f *frame) outcome {
 		p, ok := network.get(f).other.(netip.Prefix)
 		if !ok {

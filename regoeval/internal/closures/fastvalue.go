@@ -13,10 +13,6 @@ import (
 func (b *body) fastValue(name string, args []operand) func(*frame) val {
 	switch name {
 	case ast.ParseRFC3339Nanos.Name:
-		if args[0].kind == fromSlot { // once for each input, whatever the number of rules
-			o := operand{kind: fromSlot, index: b.derived(args[0].index, name, parseTime)}
-			return func(f *frame) val { return *o.get(f) }
-		}
 		return func(f *frame) val { return parseTime(args[0].get(f)) }
 	case ast.Lower.Name:
 		return textOf(args[0], strings.ToLower)

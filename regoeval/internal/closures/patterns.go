@@ -153,7 +153,9 @@ func fixedTexts(words []string, begins, ends bool) func(string) bool {
 // oneClass tests whole texts for a fixed beginning, characters of one class, and a fixed
 // end. Each character of the class is one byte, so that bytes can be counted.
 func oneClass(parts []*syntax.Regexp) func(string) bool {
-	at := slices.IndexFunc(parts, func(p *syntax.Regexp) bool { return p.Op == syntax.OpPlus || p.Op == syntax.OpStar || p.Op == syntax.OpRepeat })
+	at := slices.IndexFunc(parts, func(p *syntax.Regexp) bool {
+		return p.Op == syntax.OpPlus || p.Op == syntax.OpStar || p.Op == syntax.OpRepeat
+	})
 	if at < 0 {
 		return nil
 	}

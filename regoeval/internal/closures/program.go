@@ -68,6 +68,7 @@ type Program struct {
 	main      *function
 	funcs     []*function
 	slots     []slotPlan
+	addresses []int // slots that are read as addresses
 	constants []any // some of those that the rules mention, as decoded JSON
 	data      val
 	idle      sync.Pool
