@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,7 @@ type observation struct {
 	config   config.Config
 	report   *report.Report
 	live     *report.Live
+	tooling  *toolReport
 	exporter *scrape.Exporter    // nil without an admin listener
 	spans    *otlp.Exporter      // nil without a server that takes them
 	measured *telemetry.Recorder // nil without both
@@ -37,7 +39,7 @@ type observation struct {
 
 // observe makes the observation that cfg asks for.
 func observe(cfg config.Config, r *report.Report) (*observation, error) {
-	o := &observation{config: cfg, report: r, live: report.NewLive(readVersion().String())}
+	o := &observation{config: cfg, report: r, live: report.NewLive(readVersion().String()), tooling: &toolReport{report: r}}
 	if err := o.spansTo(cfg); err != nil {
 		return nil, setup.Attribute(cfg, err)
 	}
@@ -136,19 +138,23 @@ func (o *observation) listen(s *setup.Setup, passes []string) (stop func(), err 
 
 // watch follows the bundles of s, and keeps how things stand with them for the status.
 func (o *observation) watch(ctx context.Context, s *setup.Setup) (stop func(), err error) {
-	stop, err = s.Watch(ctx, o.report.Logger(), nil)
-	if err == nil {
-		o.live.Sources(s.Bundles.Status)
+	swaps := make(swapObserver, 1)
+	end, err := s.Watch(ctx, o.report.Logger(), swaps)
+	if err != nil {
+		return nil, err
 	}
-	return stop, err
+	o.live.Sources(s.Bundles.Status)
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	following.Go(func() { o.tooling.follow(ctx, swaps) })
+	return func() { end(); cancel(); following.Wait() }, nil
 }
 
 // tools returns what has to be told of the tools that the server declares: it reports on
 // them and keeps them for the status.
 func (o *observation) tools(gate *policy.Gate) func([]*policy.Tool) {
-	tell := reportNew(gate, o.report)
 	return func(tools []*policy.Tool) {
 		o.live.Tools(tools)
-		tell(tools)
+		o.tooling.learned(gate, tools)
 	}
 }

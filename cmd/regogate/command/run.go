@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -175,22 +174,4 @@ func methods(cfg config.Config) []stdioproxy.MethodRule {
 		rules = append(rules, stdioproxy.MethodRule{Name: m.Name, Action: m.Action})
 	}
 	return rules
-}
-
-// reportNew reports each tool once, and again when its declaration changed.
-func reportNew(gate *policy.Gate, r *report.Report) func([]*policy.Tool) {
-	var mu sync.Mutex
-	known := map[string]*policy.Tool{}
-	return func(tools []*policy.Tool) {
-		mu.Lock()
-		defer mu.Unlock()
-		now := make(map[string]*policy.Tool, len(tools))
-		for _, t := range tools {
-			now[t.Name()] = t
-			if known[t.Name()] != t {
-				r.Tool(gate, t)
-			}
-		}
-		known = now
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"reflect"
 	"strings"
 	"time"
 
@@ -57,7 +58,7 @@ func (r *Report) Start(s *setup.Setup, passes []string) {
 	}
 	if s.Decisions != nil {
 		d := s.Config.DecisionLog
-		r.log.Info("decisions are recorded", "file", d.File, "stderr", d.Stderr, "url", d.URL, "arguments", d.Arguments, "required", d.Required)
+		r.log.Info("decisions are recorded", "file", d.File, "stderr", d.Stderr, "url", withoutSecrets(d.URL), "arguments", d.Arguments, "required", d.Required)
 	}
 	if len(passes) > 0 {
 		r.log.Warn("these methods reach the server undecided", "methods", strings.Join(passes, ", "))
@@ -155,10 +156,26 @@ func whereSet(settings []config.Setting, key string) string {
 	return ""
 }
 
-// Tool says what decides the calls of one tool, or why they are all refused.
-func (r *Report) Tool(gate *policy.Gate, t *policy.Tool) {
-	cover := gate.Cover(t)
+// Tool says what decides the calls of one tool, or why they are all refused. It returns
+// what it has said.
+func (r *Report) Tool(gate *policy.Gate, t *policy.Tool) ToolStatus {
 	s := toolStatus(gate, t)
+	r.tool(gate, t, s)
+	return s
+}
+
+// Ruled says it again when a new ruleset decides the tool's calls otherwise than was said
+// before.
+func (r *Report) Ruled(gate *policy.Gate, t *policy.Tool, before ToolStatus) ToolStatus {
+	s := toolStatus(gate, t)
+	if !reflect.DeepEqual(s, before) {
+		r.tool(gate, t, s)
+	}
+	return s
+}
+
+func (r *Report) tool(gate *policy.Gate, t *policy.Tool, s ToolStatus) {
+	cover := gate.Cover(t)
 	attrs := []any{"tool", s.Name, "packages", strings.Join(s.Packages, ", "), "deny_rules", s.DenyRules, "warn_rules", s.WarnRules, "schema", s.Schema}
 	if message, detail := cover.Pin.Differs(t); message != "" && gate.Options().Pins == policy.PinsWarn {
 		r.log.Warn("tool: not as it is pinned, and called all the same", "tool", s.Name, "why", message, "detail", oneLine(detail), "tools.pins", "warn")
