@@ -21,6 +21,19 @@ func (e *evaluation) equal(a, b *val) bool {
 	return a.toTerm(e).Compare(b.toTerm(e)) == 0
 }
 
+// looksLike reports whether equal values are written alike: 1 and 1.0 are equal, and not
+// the same to see. Which of the two a rule keeps depends on the order in which its
+// bodies are evaluated, and that isn't always topdown's.
+func (e *evaluation) looksLike(a, b *val) bool {
+	switch {
+	case a.kind == null, a.kind == boolean, a.kind == text:
+		return true
+	case a.exact && b.exact && a.s == b.s:
+		return true
+	}
+	return a.toTerm(e).String() == b.toTerm(e).String()
+}
+
 // compare is OPA's total order over all types.
 func (e *evaluation) compare(a, b *val) int {
 	switch {

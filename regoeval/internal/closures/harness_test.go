@@ -3,7 +3,9 @@ package closures
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/storage"
@@ -24,14 +26,24 @@ type both struct {
 
 var denyRef = ast.MustParseRef("data.t.deny")
 
+// tooLong is when an evaluation is given up.
+const tooLong = 3 * time.Second
+
+// nextModule separates the modules of a policy.
+const nextModule = "\n# next\n"
+
 // newBoth compiles data.t.deny. The error is the compiler's, or an *UnsupportedError.
 func newBoth(src string, data map[string]any) (*both, error) {
-	m, err := ast.ParseModule("p.rego", src)
-	if err != nil {
-		return nil, err
+	modules := map[string]*ast.Module{}
+	for i, text := range strings.Split(src, nextModule) {
+		m, err := ast.ParseModule(fmt.Sprintf("p%d.rego", i), text)
+		if err != nil {
+			return nil, err
+		}
+		modules[fmt.Sprintf("p%d.rego", i)] = m
 	}
 	c := ast.NewCompiler()
-	if c.Compile(map[string]*ast.Module{"p.rego": m}); c.Failed() {
+	if c.Compile(modules); c.Failed() {
 		return nil, c.Errors
 	}
 	return newBothOf(c, data)
@@ -68,6 +80,7 @@ func mustBoth(t testing.TB, src string, data map[string]any) *both {
 type answer struct {
 	value  string
 	failed bool
+	limit  bool // it took too long
 	why    string
 }
 
@@ -82,13 +95,17 @@ func (b *both) topdown(input any) answer {
 	var failures []topdown.Error
 	q := topdown.NewQuery(b.query).WithCompiler(b.compiler).WithStore(b.store).WithTransaction(b.txn).WithInput(ast.NewTerm(in)).
 		WithBuiltinErrorList(&failures).WithIndexing(false).WithEarlyExit(false)
+	ctx, done := context.WithTimeout(context.Background(), tooLong)
+	defer done()
+	cancel := topdown.NewCancel()
+	defer context.AfterFunc(ctx, cancel.Cancel)()
 	a := answer{value: "undefined"}
-	err = q.Iter(context.Background(), func(qr topdown.QueryResult) error {
+	err = q.WithCancel(cancel).Iter(ctx, func(qr topdown.QueryResult) error {
 		a.value = qr["x@"].String()
 		return nil
 	})
 	if err != nil {
-		return answer{value: "none", failed: true, why: err.Error()}
+		return answer{value: "none", failed: true, limit: ctx.Err() != nil, why: err.Error()}
 	}
 	if len(failures) > 0 {
 		a.failed, a.why = true, failures[0].Error()
@@ -98,7 +115,11 @@ func (b *both) topdown(input any) answer {
 
 // closures evaluates the program.
 func (b *both) closures(input any) answer {
-	return answerOf(b.program.Eval(context.Background(), input, Options{Steps: 10_000_000}))
+	ctx, done := context.WithTimeout(context.Background(), tooLong)
+	defer done()
+	a := answerOf(b.program.Eval(ctx, input, Options{Steps: 10_000_000}))
+	a.limit = ctx.Err() != nil
+	return a
 }
 
 func answerOf(r Result) answer {

@@ -30,9 +30,10 @@ func keyedFuncs(plan *ir.Policy, funcs []*ir.Func) map[string]bool {
 	return keyed
 }
 
-// isPartial reports whether the bodies of a function add to one collection.
+// isPartial reports whether the bodies of a function add to one collection. Below a
+// replacement of a function, a rule has parameters.
 func isPartial(f *ir.Func) bool {
-	if len(f.Blocks) == 0 || len(f.Params) != 2 {
+	if len(f.Blocks) == 0 {
 		return false
 	}
 	for _, s := range f.Blocks[0].Stmts {

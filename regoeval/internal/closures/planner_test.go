@@ -90,6 +90,7 @@ func TestConflictOfTwinKeys(t *testing.T) {
 		"r[x][k] := v if { some k, v in data.d.m; x := \"x\" }\nr.x[k] := 1 if some k in input.l\ndeny contains r.x[input.n]",
 		"o[k] := v if { some k, v in data.d.m; v != 7 }\no[k] := 1 if some k in input.l\ndeny contains y if y := o[input.n] with input.zz as 1",
 		"o[k] := v if { some k, v in data.d.m; v != 7 }\no[k] := 1 if some k in input.l\nf(x) := o[x]\ndeny contains f(input.n)",
+		"o[k] := v if { some k, v in data.d.m; v != 7 }\no[k] := 1 if some k in input.l\nf(x) := x\ndeny contains y if { y := f(o[input.n]) with f as input.l }",
 		"o[k] := v if { some k, v in data.d.m; v != 7 }\nq[k] := v if some k, v in o\nq[k] := 1 if some k in input.l\ndeny contains q[input.n]",
 	} {
 		b := mustBoth(t, "package t\nimport rego.v2\n"+rules, decoded(t, trapData))

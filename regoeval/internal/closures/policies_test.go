@@ -1,9 +1,9 @@
 package closures
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 )
 
@@ -42,64 +42,60 @@ func (g *policies) ref() string {
 		"input.a", "input.b", "input.c", "input.l", "input.o", "input.n", "input.o.x", "input.l[0]", "input.missing", "input.o[input.b]", "input.l[input.n]", `input["a"]`,
 		"data.d.s", "data.d.l", "data.d.m", "data.d.n", "data.d.m[input.a]", "data.d.l[input.n]", "data.d.l[input.a]", "data.d.m[input.n]", "data.none", "data.d.deep[input.a].x",
 		"h1", "h2", "hset", "hobj", "hdef", "href", "href.x", "href.y.z", "hobj[input.a]", "hset[input.a]", "href.x[input.a]", "helse", "hcon",
+		"hdeep", "hdeep[input.a]", "hdeep[input.a][input.n]", "hdeep.x[input.n]", "hdyn", "hdyn[input.b]", "hsets", "hsets[input.a]", "hsets.x[input.b]", "hlit", "hlit2[input.a]", "hnull", "hbool", "hobj[input.n]", "hset[input.n]", "href.x[input.n]",
+		"data.d", "data.d.virt.v1", "data.d.virt", "data.d.virt.m[input.a]", "data.d.virt[input.a]", "data.u", "data.u[input.a]", "data.u.s", "data.u.deep.er", "data.u.m[input.n]", "data.u.m", "data.d[input.b]",
+		"input", "input[input.b]", "input.o[input.a][input.n]", "input.l[_]", "input.o[_]", "data.d.m[_]", "input.x",
 	)
 }
 
 func (g *policies) constant() string {
-	return g.one(`"a"`, `"b"`, `"/p"`, `"1"`, `""`, "1", "2", "0", "1.0", "true", "false", "null", `[1, "a"]`, `{"x": 1}`, `{"a", "b"}`, "[]", "{}", "set()", `"2026-01-01T00:00:00Z"`, "1e2")
+	return g.one(`"a"`, `"b"`, `"/p"`, `"1"`, `""`, "1", "2", "0", "1.0", "true", "false", "null", `[1, "a"]`, `{"x": 1}`, `{"a", "b"}`, "[]", "{}", "set()", `"2026-01-01T00:00:00Z"`, "1e2",
+		"-0", "0.0", "100", "9007199254740993", "18446744073709551616", "1e-7", "0.1", "-1", "1E2", "999999999999999999", "1000000000000000000", "[null, false]", `{"1": 1, "b": [2]}`, `{1, 1.0, "1"}`, `{1: "n", "1": "s"}`, "[1.0, 1]",
+		`"\u0130"`, `"stra\u00dfe"`, `"\u017f"`, `"\u212a"`, `"e\u0301"`, `"😀a"`, `"\u0000"`, `"a b"`, `"a.b"`, `"10MB"`, `"1.5Gi"`, `"1h"`)
 }
 
-func (g *policies) call(d int) string {
-	f := g.one("lower", "upper", "count", "to_number", "time.parse_rfc3339_ns", "f", "f", "fd", "fe", "abs", "json.marshal", "sum", "max", "type_name", "trim_space", "sort", "is_string", "is_number", "object.keys", "is_object")
-	return f + "(" + g.term(d-1) + ")"
-}
-
-func (g *policies) call2(d int) string {
-	switch g.r.IntN(8) {
-	case 0:
-		return "object.get(" + g.ref() + ", " + g.one(`"a"`, `"x"`, "input.a", `["x", "a"]`) + ", " + g.term(d-1) + ")"
-	case 1:
-		return "f2(" + g.term(d-1) + ", " + g.term(d-1) + ")"
-	case 2:
-		return "concat(\",\", " + g.ref() + ")"
-	case 3:
-		return "array.concat(" + g.ref() + ", " + g.ref() + ")"
-	case 4:
-		return "sprintf(\"%v\", [" + g.term(d-1) + "])"
-	case 5:
-		return "union({" + g.ref() + ", " + g.ref() + "})"
-	case 6:
-		return g.ref() + g.one(" | ", " & ", " - ") + g.ref()
-	}
-	return g.term(d-1) + g.one(" + ", " - ", " * ", " / ", " % ") + g.term(d-1)
+// literal is a set or an object with variables in it.
+func (g *policies) literal() string {
+	return g.one(
+		"{"+g.ref()+", "+g.constant()+", "+g.ref()+"}", "{"+g.constant()+", "+g.ref()+"}", "{"+g.ref()+", "+g.ref()+"}", "[{"+g.ref()+", "+g.ref()+"}, "+g.ref()+"]",
+		"{"+g.ref()+": "+g.ref()+`, "a": 1}`, "{"+g.ref()+": 1, "+g.ref()+": 2}", "{["+g.ref()+"], {"+g.ref()+", 1}}", `{"a": {`+g.ref()+", 1}}",
+	)
 }
 
 func (g *policies) comprehension(d int) string {
+	d = max(d, 0)
 	return g.scoped(func() string {
 		if g.loop >= 3 {
 			return g.constant()
 		}
 		g.loop++
+		vars := len(g.vars)
 		head := g.iteration()
 		rest := ""
 		for range g.r.IntN(3) {
 			rest += "; " + g.condition(d-1)
 		}
+		term := g.term(g.r.IntN(d + 1))
+		rest = strings.TrimPrefix(g.used(term+" | "+head+rest, "; ", vars), term)
 		switch g.r.IntN(3) {
 		case 0:
-			return "{" + g.term(0) + " | " + head + rest + "}"
+			return "{" + term + rest + "}"
 		case 1:
-			return "{" + g.one("k", g.ref(), `"k"`) + ": " + g.term(0) + " | some k in " + g.ref() + "; " + head + rest + "}"
+			return "{" + g.one("k", "k", g.ref(), `"k"`) + ": " + term + " | some k in " + g.ref() + "; type_name(k); " + strings.TrimPrefix(rest, " | ") + "}"
 		}
-		return "[" + g.term(0) + " | " + head + rest + "]"
+		return "[" + term + rest + "]"
 	})
 }
 
 // iteration gives new variables a value for each member of something.
 func (g *policies) iteration() string {
-	src := g.one(g.ref(), g.ref(), g.constant())
+	src := g.one(g.ref(), g.ref(), g.ref(), g.constant(), g.literal())
 	g.loop++
-	switch g.r.IntN(8) {
+	switch g.r.IntN(10) {
+	case 4:
+		return "some " + g.one(`{"a": `+g.fresh()+`}`, `{"x": [`+g.fresh()+", _]}", "["+g.fresh()+", "+g.fresh()+"]", `"a", `+g.fresh(), "1, "+g.fresh(), g.fresh()+", {"+`"a": `+g.fresh()+"}") + " in " + src
+	case 5:
+		return "some " + g.fresh() + " in " + g.one("hlit", "flit("+g.ref()+")", "farr("+g.ref()+")", "hsets[input.a]", "hdeep", "hsets", "data.u", "data.d.virt", "input[_]")
 	case 0:
 		return "some " + g.fresh() + ", " + g.fresh() + " in " + src
 	case 1:
@@ -127,7 +123,7 @@ func (g *policies) term(d int) string {
 	case x < 18:
 		return `$"t {` + g.ref() + `} {` + g.ref() + `}"`
 	case x < 19:
-		return g.one(`{"k": `+g.term(d-1)+`, "a": 1}`, "["+g.term(d-1)+", "+g.ref()+"]", "{"+g.term(d-1)+`, "a"}`, "{"+g.ref()+": "+g.ref()+"}")
+		return g.one(`{"k": `+g.term(d-1)+`, "a": 1}`, "["+g.term(d-1)+", "+g.ref()+"]", "{"+g.term(d-1)+`, "a"}`, "{"+g.ref()+": "+g.ref()+"}", g.literal())
 	}
 	return g.ref()
 }
@@ -139,11 +135,11 @@ func (g *policies) with() string {
 		case 0, 1, 2:
 			out += " with input." + g.one("a", "o.x", "zz", "l", "o") + " as " + g.one(`"a"`, "1", "input.b", "["+g.ref()+"]", g.ref())
 		case 3:
-			out += " with data.d." + g.one("s", "m", "l", "new.deep") + " as " + g.one(`"a"`, "input.b", `{"a": 2}`, g.ref())
+			out += " with data." + g.one("d.s", "d.m", "d.l", "d.new.deep", "u.s", "u.m", "u", "d.virt.v1", "d.deep.a", "none", "d") + " as " + g.one(`"a"`, "input.b", `{"a": 2}`, g.ref())
 		case 4:
-			out += " with data.t." + g.one("h1", "h2", "hset", "helse") + " as " + g.one(`"a"`, "input.b", `{"a", "b"}`)
+			out += " with data.t." + g.one("h1", "h2", "hset", "helse", "hobj", "hdeep", "href.x", "hlit") + " as " + g.one(`"a"`, "input.b", `{"a", "b"}`)
 		case 5:
-			out += " with " + g.one("f as fd", "lower as f", "f as input.a", `count as 7`, "to_number as f", `upper as "U"`, "fd as f")
+			out += " with " + g.one("f as fd", "lower as f", "f as input.a", `count as 7`, "to_number as f", `upper as "U"`, "fd as f", "f as lower", "farr as flit", "f as count", "f2 as concat", "data.u.g as f", "startswith as f2", "f as {input.a, 1}", "time.parse_rfc3339_ns as count")
 		case 6:
 			out += ` with input as {"a": "b", "l": ["a", ` + g.ref() + `]}`
 		default:
@@ -171,6 +167,8 @@ func (g *policies) condition(d int) string {
 		return g.scoped(func() string { return "not {\n" + g.body(d-1) + "\n}" })
 	case x < 16 && g.loop < 3:
 		return g.iteration()
+	case x < 17 && g.chance(2):
+		return g.one(`{"a": `+g.fresh()+"} = "+g.ref(), `{"x": {"a": [`+g.fresh()+"]}} = "+g.ref(), `["a", `+g.fresh()+"] = "+g.ref(), "["+g.fresh()+", {"+`"b": `+g.fresh()+"}] = ["+g.ref()+", "+g.ref()+"]")
 	case x < 18 && d > 0 && g.loop < 3:
 		return g.scoped(func() string {
 			domain := g.term(0)
@@ -195,27 +193,47 @@ func (g *policies) condition(d int) string {
 
 func (g *policies) body(d int) string {
 	var lines []string
+	vars := len(g.vars)
 	for range 1 + g.r.IntN(3) {
 		lines = append(lines, g.condition(d))
 	}
-	return strings.Join(lines, "\n")
+	return g.used(strings.Join(lines, "\n"), "\n", vars)
+}
+
+var name = regexp.MustCompile(`\bx?v[0-9]+\b`)
+
+// used uses the new variables of a body that nothing uses: OPA refuses such a body.
+func (g *policies) used(body, separator string, before int) string {
+	count := map[string]int{}
+	for _, v := range name.FindAllString(body, -1) {
+		count[v]++
+	}
+	for _, v := range g.vars[before:] {
+		for _, v := range []string{v, "x" + v} {
+			if count[v] == 1 {
+				body += separator + "type_name(" + v + ")"
+			}
+		}
+	}
+	return body
 }
 
 // module returns one policy. Many don't compile: a variable is unsafe, or a type wrong.
 func (g *policies) module() string {
 	var s strings.Builder
-	s.WriteString("package t\nimport " + g.one("rego.v2", "rego.v2", "future.keywords.not") + "\n")
+	s.WriteString("package t\nimport " + g.one("rego.v2", "rego.v2", "rego.v2", "future.keywords.not", "rego.v1") + "\n")
 	for range 1 + g.r.IntN(4) {
 		g.vars, g.loop = nil, 0
 		body := g.body(2)
-		fmt.Fprintf(&s, "deny contains %s if {\n%s\n}\n", g.term(1), body)
+		fmt.Fprintf(&s, marker+"deny contains %s if {\n%s\n}\n", g.term(1), body)
 	}
 	if g.chance(6) { // many rules about one argument
 		for i := range 6 {
 			g.vars, g.loop = nil, 0
-			fmt.Fprintf(&s, "deny contains \"eq%d\" if { input.%s == %s; %s }\n", i, g.one("a", "a", "a", "n"), g.constant(), g.condition(1))
+			fmt.Fprintf(&s, marker+"deny contains \"eq%d\" if { input.%s == %s; %s }\n", i, g.one("a", "a", "a", "n"), g.constant(), g.condition(1))
 		}
 	}
+	s.WriteString(marker)
 	rule := func(head string) {
 		g.vars, g.loop = nil, 1
 		fmt.Fprintf(&s, head+"\n", g.helper("input.a", "input.o.x", "input.c", `"a"`, "data.d.s"), g.helperBody())
@@ -238,10 +256,23 @@ func (g *policies) module() string {
 		s.WriteString("hobj[k] := 1 if some k in input.l\n")
 	}
 	s.WriteString("href.x[k] := v if some k, v in " + g.one("input.o", "data.d.m") + "\nhref.y.z contains v if some v in input.l\nhref.w := input.a\n")
+	s.WriteString(g.one("hdeep[k][j] := v if { some k, x in input.o; some j, v in x }", "hdeep[k][j] := v if { some k, x in data.d.deep; some j, v in x }", "hdeep[k][j] := v if { some k, _ in data.d.m; some j, v in input.l }", "hdeep[input.a].x := input.b") + "\n")
+	s.WriteString(g.one("", "", "hdeep[k].z := 1 if some k in input.l\n", "hdeep.x.y := input.c\n", "hdeep.x[k] := 2 if some k in input.l\n"))
+	s.WriteString("hdyn[input.b] := input.a\n" + g.one("", "hdyn[k] := v if some k, v in data.d.m\n", "hdyn.a := 1\n"))
+	s.WriteString("hsets[k] contains v if { some k, x in " + g.one("input.o", "data.d.deep", "data.d") + "; some v in x }\n" + g.one("", "hsets[input.a] contains 1\n", "hsets.x contains x if some x in input.l\n"))
+	rule("hnull := %s if %s else := null")
+	rule("hbool if %[2]s")
+	g.vars, g.loop = nil, 1
+	s.WriteString("hlit := " + g.one("{input.b, \"a\"}", "{input.c, input.b}", "{data.d.s, input.a, 1}", "{[input.a], {\"b\": input.b}}", "{input.a: 1, input.b: 2}") + "\nflit(x) := {x, \"a\", input.n}\nfarr(xs) := [[x] | some x in xs]\nfset(xs) := {x | some x in xs; x != 1}\nfraise(x) := to_number(x)\n")
+	s.WriteString("hlit2 := {input.a: 1, \"b\": input.b}\nfo({\"a\": x}) := x\nfo({\"x\": [y, _]}) := y\nfpat([x, [y]]) := [y, x]\nfpat(\"a\") := 1\nf3(x, y, z) := \"1\" if x == y else := z if y else := x\n")
 	s.WriteString("f(x) := y if { is_number(x); y := x * 2 } else := \"s\" if is_string(x)\n")
 	s.WriteString("default fd(_) := \"none\"\nfd(x) := lower(x) if x != \"a\"\n")
 	s.WriteString("fe(x) := " + g.one("h1", "x", `"a"`) + " if x == input.a\nfe(\"b\") := 2\nf2(x, [y, z]) := [y, x]\nf2(x, y) := " + g.one("x", "y") + " if y == 1\n")
-	return s.String()
+	deny, helpers, _ := strings.Cut(s.String()+"\n", marker+"h1 ")
+	return needed(deny+marker, "h1 "+helpers, map[string]string{
+		"data.d.virt": "package d.virt\nimport rego.v1\nv1 := input.a\nm[k] := v if some k, v in " + g.one("input.o", "data.d.m", "input.l") + "\n",
+		"data.u":      "package u\nimport rego.v1\ns := data.t.h1\nm[k] := v if { some k, v in " + g.one("input.l", "data.d.m", "data.d.l") + g.one("", "; is_number(k)", "; v != 1") + " }\nm[k] := 1 if some k in input.l\ndeep.er contains data.t.h2\ng(x) := {x}\n",
+	})
 }
 
 func (g *policies) helper(xs ...string) string { return g.one(xs...) }
@@ -249,28 +280,3 @@ func (g *policies) helper(xs ...string) string { return g.one(xs...) }
 func (g *policies) helperBody() string {
 	return g.one("input.a", "input.b", "input.c") + g.one(" == ", " != ", " in ") + g.one(`"a"`, "1", "input.b", "input.l", "data.d.l", "data.d.s")
 }
-
-// inputs are what the policies are asked about.
-var inputValues = []any{
-	nil, true, false, "a", "b", "/p", "A", "", "1", "0", "x", "10.1.2.3", json.Number("1"), json.Number("2"), json.Number("1.0"), json.Number("0"), json.Number("-3"), json.Number("1e2"), json.Number("0.1"), json.Number("123456789012345678901"),
-	[]any{"a", json.Number("1")}, []any{}, []any{"a", "b"}, []any{json.Number("1"), json.Number("1.0")}, map[string]any{"x": "a"}, map[string]any{"a": json.Number("1"), "b": "b"}, map[string]any{},
-	[]any{map[string]any{"a": "a"}, map[string]any{"a": "b"}}, map[string]any{"x": map[string]any{"a": []any{"a"}}}, "2026-01-01T00:00:00Z", []any{"b", "a", nil, false},
-}
-
-func randomInput(r *rand.Rand) map[string]any {
-	in := map[string]any{}
-	for _, k := range []string{"a", "b", "c", "l", "o", "n"} {
-		if r.IntN(7) > 0 {
-			in[k] = inputValues[r.IntN(len(inputValues))]
-		}
-	}
-	if r.IntN(2) == 0 {
-		in["l"] = []any{"a", "b", "1", json.Number("1")}[:r.IntN(5)]
-	}
-	if r.IntN(2) == 0 {
-		in["n"] = json.Number([]string{"0", "1", "1.0", "2"}[r.IntN(4)])
-	}
-	return in
-}
-
-const fuzzData = `{"d": {"s": "a", "l": ["a", "b", 1], "m": {"a": 1, "b": "x", "1": "one"}, "n": 2, "deep": {"a": {"x": 1, "1": "y"}, "b": {"x": [1]}}}}`
