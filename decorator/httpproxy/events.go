@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 )
 
 const eventStreamType = "text/event-stream"
@@ -18,6 +19,9 @@ func mediaType(h http.Header) string {
 	return t
 }
 
+// mark may come before the first event of a stream.
+const mark = "\ufeff"
+
 const firstBuffer = 4 << 10 // of a stream: most say little at a time
 
 // events cuts an event stream into events, whatever its line endings are.
@@ -25,6 +29,7 @@ type events struct {
 	r   io.Reader
 	max int // of an event
 
+	begun   bool // the mark, if there is one, was passed on
 	pending []byte
 	done    int  // before this, pending holds whole events and comments
 	start   int  // of the event that is not whole yet
@@ -50,7 +55,18 @@ func (e *events) next(each func(event []byte)) (ready []byte, err error) {
 	}
 	n, err := e.r.Read(e.pending[rest:cap(e.pending)])
 	e.pending = e.pending[:rest+n]
-	for i := rest; i < len(e.pending); i++ {
+	from := rest
+	if !e.begun {
+		if len(e.pending) < len(mark) && strings.HasPrefix(mark, string(e.pending)) {
+			return nil, err
+		}
+		e.begun, from = true, 0
+		if bytes.HasPrefix(e.pending, []byte(mark)) {
+			e.whole(len(mark))
+			from = len(mark)
+		}
+	}
+	for i := from; i < len(e.pending); i++ {
 		e.scan(i, each)
 	}
 	if len(e.pending)-e.start > e.max {
@@ -106,16 +122,20 @@ func (e *events) endOfLine(i int, each func([]byte)) {
 
 func (e *events) whole(end int) { e.done, e.start = end, end }
 
-// eventData returns the data of an event.
+// eventData returns the data of an event, nil when it has none.
 func eventData(event []byte) []byte {
 	var data []byte
 	for _, line := range bytes.FieldsFunc(event, func(r rune) bool { return r == '\r' || r == '\n' }) {
-		if rest, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			if data != nil {
-				data = append(data, '\n')
-			}
-			data = append(data, bytes.TrimPrefix(rest, []byte(" "))...)
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		if string(name) != "data" {
+			continue
 		}
+		if data == nil {
+			data = []byte{}
+		} else {
+			data = append(data, '\n')
+		}
+		data = append(data, bytes.TrimPrefix(value, []byte(" "))...)
 	}
 	return data
 }

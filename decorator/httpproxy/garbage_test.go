@@ -329,6 +329,7 @@ func TestAnswersThatPass(t *testing.T) {
 		{jsonType, `{"message":"x"}`, `"q"`, 404},
 		{"text/plain", `no such session`, `"q"`, 404},
 		{streamType, "data:{\"jsonrpc\":\"2.0\",\rdata: \"id\":\"q\",\rdata:\"r\\u0065sult\":{}}\r\r", `"q"`, 200},
+		{streamType, "\ufeffdata: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"result\":{}}\n\n", `"q"`, 200},
 		{streamType, "id: 1\ndata: \n\n", `"q"`, 200}, // the client can ask for the rest
 	} {
 		status, body, err := send(t, garbled(t, write(c.status, c.kind, c.answer)), `{"jsonrpc":"2.0","id":`+c.id+`,"method":"resources/list"}`)

@@ -65,7 +65,7 @@ func ambiguous(h http.Header) string {
 	for name, values := range h {
 		if strings.Contains(name, "_") {
 			// CGI and what descends from it can't tell the two apart.
-			if dashed := http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-")); matters(dashed) {
+			if matters(dashed(name)) {
 				return "a header is named with _ in place of -"
 			}
 		}

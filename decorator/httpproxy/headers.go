@@ -18,20 +18,34 @@ const (
 	headerLastSeen = "Last-Event-Id"
 )
 
-// dropped are the headers of a client that go no further.
-var dropped = []string{
-	"Expect", // the body is here already
-	"Te", "Trailer",
-	"Origin", "Referer", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Sec-Fetch-User", // checked here, and not true of the server
-	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override", // would make another request of it
-	"X-Original-Url", "X-Rewrite-Url",
+// dropped are the headers of a client that go no further, under any spelling that a
+// server could take for their names.
+var dropped = map[string]bool{
+	"Expect": true, // the body is here already
+	"Te":     true, "Trailer": true,
+	// Checked here, and not true of the server.
+	"Origin": true, "Referer": true, "Sec-Fetch-Site": true, "Sec-Fetch-Mode": true, "Sec-Fetch-Dest": true, "Sec-Fetch-User": true,
+	// Would make another request of it.
+	"X-Http-Method": true, "X-Http-Method-Override": true, "X-Method-Override": true, "X-Original-Method": true, "X-Forwarded-Method": true,
+	"X-Original-Url": true, "X-Original-Uri": true, "X-Rewrite-Url": true, "X-Forwarded-Uri": true, "X-Forwarded-Path": true, "X-Forwarded-Prefix": true,
+	"Proxy": true, // is HTTP_PROXY to a program behind CGI
+}
+
+// dashed is a header's name as servers see it that take underscores for hyphens.
+func dashed(name string) string {
+	if !strings.Contains(name, "_") {
+		return name
+	}
+	return http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 }
 
 // outgoing takes away what the server is not to get. What it answers is looked at, so
 // that it must not be encoded.
 func (p *Proxy) outgoing(h http.Header, stateless bool) {
-	for _, name := range dropped {
-		delete(h, name)
+	for name := range h {
+		if dropped[dashed(name)] {
+			delete(h, name)
+		}
 	}
 	h["Accept-Encoding"] = []string{"identity"}
 	if !p.o.ForwardAuthorization {
@@ -52,7 +66,7 @@ var passing = map[string]bool{
 	"Traceparent": true, "Tracestate": true, "Baggage": true, "B3": true, "Sentry-Trace": true, "Uber-Trace-Id": true,
 	"X-Amzn-Trace-Id": true, "X-Cloud-Trace-Context": true, "X-Correlation-Id": true, "X-Request-Id": true, "X-Request-Start": true,
 	"Forwarded": true, "X-Real-Ip": true, "X-Forwarded-For": true, "X-Forwarded-Host": true, "X-Forwarded-Port": true,
-	"X-Forwarded-Prefix": true, "X-Forwarded-Proto": true, "X-Forwarded-Scheme": true, "X-Forwarded-Server": true, "X-Forwarded-Ssl": true,
+	"X-Forwarded-Proto": true, "X-Forwarded-Scheme": true, "X-Forwarded-Server": true, "X-Forwarded-Ssl": true,
 }
 
 // identifies reports whether a header may tell the server who asks. Proxies that

@@ -168,7 +168,7 @@ func TestWhatGoesOn(t *testing.T) {
 	res, body := request{body: odd, headers: []string{
 		"Mcp-Session-Id", "s", "Mcp-Param-Other", "kept", "X-Other", "kept", "User-Agent", "kept",
 		"Authorization", "Bearer x", "X-Http-Method-Override", "DELETE", "X-Original-Url", "/admin", "Te", "trailers", "Origin", "http://localhost",
-		"X-Forwarded-For", "10.0.0.1", "Accept-Encoding", "gzip",
+		"X-Forwarded-For", "10.0.0.1", "X-Forwarded-Prefix", "/admin", "X_HTTP_Method_Override", "DELETE", "X-Original-Method", "DELETE", "Proxy", "http://evil.example", "Accept-Encoding", "gzip",
 	}}.do(t, endpoint)
 	require.Equal(t, answer, body)
 	require.Equal(t, "1", res.Header.Get("X-Server"))
@@ -179,7 +179,7 @@ func TestWhatGoesOn(t *testing.T) {
 	for _, name := range []string{"Mcp-Param-Other", "X-Other", "User-Agent"} {
 		require.Equal(t, "kept", call.header.Get(name))
 	}
-	for _, name := range []string{"Authorization", "X-Http-Method-Override", "X-Original-Url", "Te", "Origin", "X-Forwarded-For", "Transfer-Encoding", "Trailer"} {
+	for _, name := range []string{"Authorization", "X-Http-Method-Override", "X-Original-Url", "Te", "Origin", "X-Forwarded-For", "X-Forwarded-Prefix", "X_http_method_override", "X-Original-Method", "Proxy", "Transfer-Encoding", "Trailer"} {
 		require.Empty(t, call.header.Values(name), name)
 	}
 	require.Equal(t, "identity", call.header.Get("Accept-Encoding"))

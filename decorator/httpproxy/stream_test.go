@@ -231,3 +231,28 @@ func TestServerAsksTheClient(t *testing.T) {
 	}
 	require.Contains(t, bodies, reply)
 }
+
+// A call is sent once: also over a connection that was used before, which the server closes
+// without a word, and also where the client says that a request may be repeated.
+func TestCallsAreSentOnce(t *testing.T) {
+	b := &backend{list: always(tools("", "x"))}
+	b.other = func(w http.ResponseWriter, _ *http.Request, a asked) bool {
+		if a.tool != "x" {
+			return false
+		}
+		if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+			_ = conn.Close()
+		}
+		return true
+	}
+	endpoint := newBackend(t, b, httpproxy.Options{})
+	for _, header := range []string{"X-Nothing", "Idempotency-Key", "X-Idempotency-Key"} {
+		res, _ := request{body: `{"jsonrpc":"2.0","id":"q","method":"ping"}`, headers: []string{"Mcp-Session-Id", "s"}}.do(t, endpoint)
+		require.Equal(t, 200, res.StatusCode)
+		b.take()
+		res, body := inSession("x", "s", header, "1").do(t, endpoint)
+		require.Equal(t, 502, res.StatusCode)
+		require.InDelta(t, -32603, lastError(t, body), 0)
+		require.Equal(t, 1, strings.Count(strings.Join(methods(b.take()), " "), "x"), header)
+	}
+}
