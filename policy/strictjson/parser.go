@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -13,10 +14,16 @@ import (
 // nesting doesn't recurse, and what they contain so far in shared stacks, so that
 // each container is made once, in its final size.
 type parser struct {
+	tokens jsontext.Decoder
+	input  bytes.Buffer // what tokens reads
+	reading
+}
+
+// A reading is the state of reading one input.
+type reading struct {
 	data   []byte
 	text   string // a copy of data, which the strings of the result are parts of
 	limits Limits
-	tokens *jsontext.Decoder
 	namer  namer
 
 	open   []container
@@ -51,10 +58,31 @@ type container struct {
 func (p *parser) prepare(data []byte, l Limits) {
 	p.data, p.text, p.limits = data, string(data), l
 	// A bytes.Buffer is read in place: jsontext neither copies nor changes it.
-	p.tokens = jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))
+	p.input = *bytes.NewBuffer(data)
+	p.tokens.Reset(&p.input, jsontext.AllowDuplicateNames(true))
 	p.namer = namer{seed: maphash.MakeSeed(), scratch: p.room.folded[:0]}
 	p.open, p.values, p.names = p.room.open[:0], p.room.values[:0], p.room.names[:0]
 	p.unquoted = p.room.unquoted[:0]
+}
+
+// idleParsers keeps parsers, which are large, for further inputs.
+var idleParsers = sync.Pool{New: func() any { return new(parser) }}
+
+func takeParser() *parser { return idleParsers.Get().(*parser) }
+
+// keptAfter is up to how long an input its parser is kept. Further ones may have left
+// buffers behind that are as large.
+const keptAfter = 64 << 10
+
+// giveBack keeps p for another input. It lets go of this one.
+func (p *parser) giveBack() {
+	if len(p.data) > keptAfter {
+		return
+	}
+	p.input = bytes.Buffer{}
+	p.tokens.Reset(&p.input)
+	p.reading = reading{}
+	idleParsers.Put(p)
 }
 
 // parse reads the whole input.

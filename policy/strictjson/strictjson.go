@@ -133,13 +133,15 @@ func Read(data []byte, l Limits) (value any, traits Traits, err error) {
 			value, traits, err = nil, Traits{}, &Error{Reason: ReasonInternal, Detail: fmt.Sprint(r)}
 		}
 	}()
-	var p parser
+	p := takeParser()
 	p.prepare(data, l)
 	value, failure := p.parse()
+	traits = Traits{Extreme: p.extreme}
+	p.giveBack() // not after a panic, which leaves it as nobody knows
 	if failure != nil {
 		return nil, Traits{}, failure
 	}
-	return value, Traits{Extreme: p.extreme}, nil
+	return value, traits, nil
 }
 
 // ParseObject reads data as one JSON object, by the rules of [Parse]. Any other JSON
