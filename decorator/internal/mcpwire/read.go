@@ -169,11 +169,11 @@ func (r *reader) members(l level) ([]member, error) {
 		if err != nil {
 			return nil, errNotJSON
 		}
-		name, err := jsontext.AppendUnquote(nil, quoted)
+		name, err := nameOf(quoted)
 		if err != nil {
 			return nil, errCharacters
 		}
-		raw, err := r.value(l, string(name))
+		raw, err := r.value(l, name)
 		if err != nil {
 			return nil, err
 		}
@@ -181,13 +181,25 @@ func (r *reader) members(l level) ([]member, error) {
 			r.complain(l.String() + " has more members than this gate accepts")
 			continue
 		}
-		r.checkName(l, string(name), ms)
-		ms = append(ms, member{string(name), raw})
+		r.checkName(l, name, ms)
+		ms = append(ms, member{name, raw})
 	}
 	if _, err := r.dec.ReadToken(); err != nil {
 		return nil, errNotJSON
 	}
 	return ms, nil
+}
+
+// nameOf returns the name that a JSON string is, most of the time as it is written.
+func nameOf(quoted jsontext.Value) (string, error) {
+	inside := quoted[1 : len(quoted)-1]
+	for _, c := range inside {
+		if c == '\\' || c >= utf8.RuneSelf {
+			name, err := jsontext.AppendUnquote(nil, quoted)
+			return string(name), err
+		}
+	}
+	return string(inside), nil
 }
 
 // complain makes message the reader's problem unless there is one.
