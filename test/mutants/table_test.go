@@ -111,7 +111,7 @@ var table = []mutant{
 	{"HTTP proxy: Upgrade passes", "decorator/httpproxy/guard.go", "if len(r.Header.Values(\"Upgrade\")) > 0 {", "if len(r.Header.Values(\"Upgrade\")) > 1 {", "./decorator/httpproxy", "TestRequestsThatAreRefused"},
 	{"HTTP proxy: Connection may name anything", "decorator/httpproxy/guard.go", "if token != \"close\" && ", "if token == \"\" && ", "./test/wire", "TestHTTPInFrontOfALenientServer"},
 	{"HTTP proxy: the gate's own ids may be used", "decorator/httpproxy/post.go", "case x.p.ids.UsedBy(m):", "case false && x.p.ids.UsedBy(m):", "./test/wire", "TestHTTPInFrontOfALenientServer"},
-	{"HTTP proxy: bodies have no bound", "decorator/httpproxy/body.go", "case len(body) > most:", "case len(body) > 1<<40:", "./decorator/httpproxy", "TestRequestsThatAreRefused"},
+	{"HTTP proxy: bodies have no bound", "decorator/httpproxy/body.go", "case len(body) > most:\n\t\t\treturn tooLarge()\n", "case len(body) > most:\n\t\t\tx.body = body\n\t\t\treturn nil\n", "./decorator/httpproxy", "TestBodiesAreBounded"},
 	{"HTTP proxy: bodies together have no bound", "decorator/httpproxy/body.go", "if b.used.Add(int64(n)) > b.max {", "if b.used.Add(int64(n)) > 1<<60 {", "./decorator/httpproxy", "TestBodiesAreBounded"},
 	{"HTTP proxy: what a body held is kept", "decorator/httpproxy/proxy.go", "x.p.pending.give(x.reserved) }", "_ = x.p }", "./decorator/httpproxy", "TestBodiesAreBounded"},
 	{"HTTP proxy: tokens go on", "decorator/httpproxy/headers.go", "if !p.o.ForwardAuthorization {", "if !p.o.ForwardAuthorization && p.own == nil {", "./decorator/httpproxy", "TestWhatGoesOn"},
