@@ -84,7 +84,7 @@ func (s Stream) play(t *testing.T, c Case) {
 	if s.Calls == nil {
 		return
 	}
-	if err := c.answered(s.Era, answers); err != nil {
+	if err := c.answered(s.Era, s.Names, answers); err != nil {
 		t.Fatalf("%v: answered %.300q", err, answers)
 	}
 	want := 1 // the ordinary call
@@ -97,7 +97,7 @@ func (s Stream) play(t *testing.T, c Case) {
 }
 
 // answered says what is wrong with a gate's answers to a case, nil when nothing is.
-func (c Case) answered(e Era, answers [][]byte) error {
+func (c Case) answered(e Era, n Names, answers [][]byte) error {
 	switch {
 	case c.Lines == "any":
 		return nil
@@ -120,6 +120,8 @@ func (c Case) answered(e Era, answers [][]byte) error {
 	switch {
 	case err != nil:
 		return err
+	case repeats(answers[0], got, n):
+		return fmt.Errorf("the answer repeats the name of a tool that there isn't")
 	case c.Lines != "" && got != c.Lines:
 		return fmt.Errorf("the code is %v, not %s", got, c.Lines)
 	case c.Lines == "" && !c.says(e, got):

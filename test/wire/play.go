@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
@@ -205,6 +206,9 @@ func (target Target) check(t *testing.T, c Case, answers []answer) {
 	if err != nil {
 		t.Fatalf("%v: %v", err, a)
 	}
+	if repeats(a.body, got, target.Names) {
+		t.Fatalf("the answer repeats the name of a tool that there isn't: %v", a)
+	}
 	if !c.says(target.Era, got) {
 		t.Fatalf("the code is %v, not %v: %v", got, c.Code, a)
 	}
@@ -238,6 +242,12 @@ func (c Case) says(e Era, got any) bool {
 	}
 	// In the stateless era a header that is missing may be noticed first.
 	return e == Stateless && c.MethodHeader != nil && *c.MethodHeader == "" && got == float64(-32020)
+}
+
+// repeats reports whether a refusal for a tool that there isn't says the name that the
+// client made up: nothing that an agent reads is to be written by another.
+func repeats(body []byte, code any, n Names) bool {
+	return code == float64(-32602) && bytes.Contains(bytes.ToLower(body), []byte(n.Secret))
 }
 
 // codeOf returns what an answer of a gate says: a JSON-RPC error's code, or that of a
