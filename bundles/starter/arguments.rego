@@ -40,12 +40,21 @@ relevant if count(suspects) > 0
 # Most strings need one look only.
 suspects := [e |
 	some e in lib.entries
-	regex.match("[;&|`$<>\"'%\\\\\\x00-\\x1f]|^\\s*[-\\[{]|\\s-|--|/\\*|(?i:union|\\bor\\b)", e.value) # each pattern below needs one of these
+	not [e.at, e.key, e.value] in lib.json_places
+	regex.match("[;&|`$<>\"'%\\\\\\x00-\\x1f]|^\\s*[-\\[{]|\\s-|--|/\\*|(?i:union|\\bor\\b|\\(\\s*select\\s)", e.value) # each pattern below needs one of these
 ]
 
 findings contains lib.finding("arguments.shell", e, "the value has shell syntax in it, where a plain name is expected") if {
 	some e in suspects
 	regex.match(syntax[e.kind], e.value)
+}
+
+# The name of a script, where the tool runs what a project calls so.
+findings contains lib.finding("arguments.shell", e, "the value has shell syntax in it, where a plain name is expected") if {
+	count(lib.implied & {"bun", "cargo", "npm", "pnpm", "yarn"}) > 0
+	some e in suspects
+	e.kind == "code"
+	regex.match(strict, e.value)
 }
 
 # By kind, what is a command in disguise.
@@ -113,7 +122,8 @@ sql := {
 	"id": in_identifier, "table": concat("", [`[;'"]|--|/\*|`, in_identifier]),
 	"label": quoted_sql, "address": quoted_sql, "place": quoted_sql, "other": quoted_sql,
 	"ref": never, "host": never, "path": never, "url": never, "argv": never, "mount": never, "data": never, "code": never, "sql": never,
-	"cypher": never, "query": never, "pattern": never, "fragment": never, "command": never,
+	"cypher": never, "query": never, "pattern": never, "command": never,
+	"fragment": `(?i)[;)]\s*(drop|delete|update|insert|alter|truncate|select|exec|create|grant)\s+\w|\bunion\s+(all\s+)?select\b|['")]\s*;?\s*--\s*$|\(\s*select\s|\binto\s+(out|dump)file\b`,
 	"limit": in_identifier, "page": in_identifier, "amount": in_identifier,
 }
 

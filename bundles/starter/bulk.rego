@@ -30,6 +30,8 @@ warn contains f if {
 # Most calls have nothing to do with this.
 relevant if acts
 
+relevant if regex.match(` (where|filter|conditions?) `, lib.name_text)
+
 relevant if "id" in lib.present
 
 acts if count(lib.tool_words & (deleting | {
@@ -39,7 +41,15 @@ acts if count(lib.tool_words & (deleting | {
 
 deleting := {"delete", "remove", "purge", "wipe", "erase", "destroy", "truncate", "trash", "drop", "clear", "empty", "prune", "expunge", "nuke", "flush"}
 
-deletes if count(lib.tool_words & deleting) > 0
+acts if {
+	not lib.tool_reads
+	count(lib.tool_words & {"batch", "bulk", "mass", "multi"}) > 0
+	count(lib.tool_words & {"update", "edit", "modify", "patch", "change", "set"}) > 0
+}
+
+acts if count(lib.stated_words & deleting) > 0
+
+deletes if count(lib.does & deleting) > 0
 
 dry_run if {
 	some name in {"dry_run", "dryRun", "dryrun", "dry-run", "preview", "simulate", "what_if", "whatIf", "test_mode", "validate_only", "validateOnly"}
@@ -89,12 +99,21 @@ findings contains lib.about("bulk.store", [], "this deletes a whole store with e
 	not lib.environment_named(data.settings.environments.writable)
 }
 
-stores(word) if regex.match(`^(databases?|db|volumes?|clusters?|repository|repositories|repos?|backups?|disks?|filesystems?|vaults?|keyspaces?)$`, word)
+stores(word) if regex.match(`^(databases?|db|volumes?|clusters?|repository|repositories|repos?|backups?|disks?|filesystems?|vaults?|keyspaces?|zones?|organi[sz]ations?|orgs?|tenants?|stacks?)$`, word)
 
 # Other things are called buckets, too.
 stores(word) if {
 	word in {"bucket", "buckets"}
 	count((lib.tool_words - deleting) - {"s3", "gcs", "aws", "gcp", "storage", "minio", "r2", "oss", "cloud", "blob"}) == 1
+}
+
+# Nothing but a verb and "all".
+findings contains lib.about("bulk.filter", [], "this deletes everything and can't be told what to leave") if {
+	deletes
+	not dry_run
+	count(filters) == 0
+	count(lib.tool_words - (deleting | {"all", "everything", "flushall", "flushdb"})) == 0
+	count(lib.tool_words & {"all", "everything", "flushall", "flushdb"}) > 0
 }
 
 findings contains lib.about("bulk.filter", [], "this deletes many things and says nothing of which: give a filter, or call it as a dry run first") if {
@@ -151,12 +170,22 @@ findings contains lib.about("bulk.filter", array.concat(at, [name]), "the filter
 	matches_all(value)
 }
 
+# To change everything is a change in bulk.
+findings contains lib.about("bulk.filter", array.concat(at, [name]), "the filter matches everything") if {
+	count(lib.tool_words & {"update", "patch", "modify", "set", "upsert"}) > 0
+	not dry_run
+	some [at, o] in lib.objects
+	some name in {"where", "where_clause", "whereClause", "filter", "condition", "conditions"}
+	is_string(o[name])
+	regex.match(`(?i)^\s*(\(?\s*([0-9]+)\s*=\s*[0-9]+\s*\)?|true|not\s+false|'[^']*'\s*=\s*'[^']*')\s*;?\s*$`, o[name])
+}
+
 findings contains lib.about("bulk.wildcard", array.concat(at, [name]), "the call deletes whatever matches a wildcard that matches everything") if {
 	deletes
 	not dry_run
 	some [at, o] in lib.objects
 	some name, value in o
-	not regex.match(control, name)
+	not regex.match(`(?i)^(account|tenant|user|workspace|owner|org|region|profile|mailbox|server|connection|include|exclude|select|fields|reason|comment)`, name)
 	is_string(value)
 	value in {"*", "**", "*.*", "%", "%%", ".*", "/", "/*", "./", "./*", "**/*", "*:*", "1=1"}
 }

@@ -117,7 +117,8 @@ findings contains lib.finding("commands.inline", s.entry, "the command gives an 
 	pattern := lib.inline_code[regex.replace(name, `[0-9.]+$`, "")]
 	some i, w in s.words
 	i > 0
-	regex.match(pattern, w)
+	some text in {w, trim(s.raw[i], "'")}
+	regex.match(pattern, text)
 	not belongs_to_script(array.slice(s.words, 1, i))
 }
 
@@ -125,6 +126,31 @@ findings contains lib.finding("commands.inline", s.entry, "the command gives an 
 belongs_to_script(before) if {
 	some w in before
 	regex.match(`^-m|\.(py|js|mjs|cjs|ts|tsx|rb|pl|php|sh|bash|zsh|lua|r|jl)$`, w)
+}
+
+# A shell with a command line of its own, as an argument of any program.
+findings contains lib.finding("commands.inline", s.entry, "the command gives an interpreter its program: put it into a file that can be looked at") if {
+	some s in lib.segments
+	not regex.match(`^(echo|printf|grep|egrep|rg|ag|git (commit|log|grep|tag|notes)|gh|glab)\b`, s.line)
+	some i, w in s.words
+	i > 0
+	runs_line(w, array.slice(s.words, i + 1, i + 2))
+}
+
+runs_line(w, _) if regex.match(`^(/(usr/)?bin/)?(ba|z|da|k|c|tc|fi|a)?sh\s+-[a-z]*c\s`, w)
+
+runs_line(w, behind) if {
+	regex.match(`^(/(usr/)?bin/)?(ba|z|da|k|c|tc|fi|a)?sh$`, w)
+	some option in behind
+	regex.match(lib.shell_inline, option)
+}
+
+# What git runs for each step, file or module.
+findings contains lib.finding("commands.option", s.entry, "the command has an option that makes the program run other code, or speak to another place or as another user, than it is set up for") if {
+	some s in lib.segments
+	"git" in s.ran
+	some line in lib.command_forms(s)
+	regex.match(`^git(\s+(-c\s+\S+|--?\S+))*\s+(clone\s(.*\s)?-u|bisect\s+run\b|rebase\s(.*\s)?-x|submodule\s(.*\s)?foreach\b|difftool\s(.*\s)?-x|archive\s(.*\s)?--remote|hook\s+run\b|daemon\b|instaweb\b|credential\s+fill\b|send-email\s(.*\s)?--(sendmail-cmd|smtp-server|to-cmd|cc-cmd)|remote-ext\b|for-each-repo\b|maintenance\s(start|register)\b)`, line)
 }
 
 findings contains lib.finding("commands.inline", s.entry, "the command pipes a program into an interpreter: put it into a file that can be looked at") if {
@@ -152,16 +178,28 @@ findings contains lib.finding("commands.destructive", s.entry, "the command dele
 	lib.destroys(line)
 }
 
+# A function that calls itself twice, in the background.
+findings contains lib.finding("commands.destructive", l.entry, "the command starts itself without end") if {
+	some l in lib.lines
+	regex.match(`\(\)\s*\{[^}]*\|[^}]*&\s*;?\s*\}`, l.text)
+}
+
 findings contains lib.finding("commands.upload", s.entry, "the command sends a file to another machine") if {
 	some s in lib.segments
 	some line in lib.command_forms(s)
 	regex.match(lib.sends_file, line)
 }
 
+findings contains lib.finding("commands.upload", s.entry, "the command sends a file to another machine") if {
+	some s in lib.segments
+	s.piped
+	s.name == "ssh"
+}
+
 findings contains lib.finding("commands.environment", l.entry, "the command sets a variable that makes programs load other code") if {
 	some l in lib.lines
 	some t in l.tokens
-	regex.match(concat("|", [lib.loading_variables, `^PATH=[^$]*$`]), lib.bare(t))
+	regex.match(concat("|", [lib.loading_variables, `^PATH=[^$]*$`, `^(PATH|SHELL|PYTHONPATH|NODE_PATH|CLASSPATH)=(.*:)?/(tmp|var/tmp|dev/shm)(/|:|$)|^PATH=(.*:)?\.(:|$)`]), lib.bare(t))
 	not regex.match(lib.harmless_variables, lib.bare(t))
 }
 
@@ -172,8 +210,21 @@ findings contains lib.about("commands.environment", array.concat(at, [name]), "t
 	at[count(at) - 1] in {"env", "environment", "envs", "environment_variables", "environmentVariables", "env_vars", "envVars"}
 	some name, value in o
 	is_string(value)
-	regex.match(lib.loading_variables, concat("=", [name, value]))
-	not regex.match(lib.harmless_variables, concat("=", [name, value]))
+	loads(concat("=", [name, value]))
+}
+
+findings contains lib.about("commands.environment", array.concat(at, [i]), "the environment has a variable that makes programs load other code") if {
+	contains(lib.name_text, " env")
+	some [at, name, list] in lib.arrays
+	name in {"env", "environment", "envs", "environment_variables", "environmentVariables", "env_vars", "envVars"}
+	some i, value in list
+	is_string(value)
+	loads(value)
+}
+
+loads(assignment) if {
+	regex.match(concat("|", [lib.loading_variables, `^(PATH|SHELL|PYTHONPATH|NODE_PATH|CLASSPATH)=(.*:)?/(tmp|var/tmp|dev/shm)(/|:|$)`]), assignment)
+	not regex.match(lib.harmless_variables, assignment)
 }
 
 findings contains lib.finding("commands.path", s.entry, "the command names a path that is the system's, or where keys and credentials are, or that is outside settings.paths.roots") if {

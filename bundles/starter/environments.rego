@@ -30,12 +30,30 @@ warn contains f if {
 # Most calls have nothing to do with this.
 relevant if count(lib.environment_names) > 0
 
+relevant if count(place_names) > 0
+
 findings contains lib.about("environments.production", [], "this changes production in a way that can't be undone: settings.environments.production") if {
 	changes
 	lib.environment_named(data.settings.environments.production)
 }
 
-changes if count(lib.tool_words & {
+# What is deleted or reset may name it, too.
+findings contains lib.about("environments.production", array.concat(at, [name]), "this changes production in a way that can't be undone: settings.environments.production") if {
+	some name in place_names
+	some [at, o] in lib.objects
+	value := o[name]
+	is_string(value)
+	count({w | some w in lib.words(value)} & {lower(x) | some x in data.settings.environments.production}) > 0
+	changes
+}
+
+place_names := {name | regex.match(places, lib.name_text); some name, _ in lib.kinds; regex.match(place, name)}
+
+places := ` (target|database|database_?name|db|db_?name|cluster|cluster_?name|instance|connection|connection_?name|stack|stack_?name) `
+
+place := `(?i)^(target|database|database_?name|db|db_?name|cluster|cluster_?name|instance|connection|connection_?name|stack|stack_?name)$`
+
+changes if count(lib.does & {
 	"delete", "drop", "destroy", "truncate", "purge", "wipe", "reset", "erase", "terminate", "restore", "rollback", "migrate", "migration", "migrations", "seed",
 	"flush", "uninstall", "shutdown", "remove", "teardown", "recreate", "reinit", "clear", "nuke",
 }) > 0

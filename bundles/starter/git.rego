@@ -37,6 +37,8 @@ relevant if "ref" in lib.present
 
 relevant if count(lib.tool_words & {"push", "delete", "remove", "disable", "update", "unprotect", "git", "reset", "clean", "stash", "checkout", "restore"}) > 0
 
+relevant if "push" in lib.does
+
 relevant if not data.settings.git.direct_writes
 
 findings contains lib.finding("git.ref", e, "the value is not the name of a branch, tag or revision") if {
@@ -48,6 +50,17 @@ findings contains lib.finding("git.ref", e, "the value is not the name of a bran
 
 not_a_ref(value) if regex.match(`(?i)^\s*ext::`, value)
 
+# What is to be created has to be a name: no range, no way to another revision.
+findings contains lib.about("git.ref", array.concat(at, [name]), "the value is not the name of a branch, tag or revision") if {
+	count(lib.does & {"create", "rename"}) > 0
+	count(lib.tool_words & {"branch", "branches", "tag", "tags"}) > 0
+	some name, "ref" in lib.kinds
+	regex.match(`(?i)^(new_?)?(branch|branch_?name|tag|tag_?name)$`, name)
+	some [at, o] in lib.objects
+	is_string(o[name])
+	regex.match(`\.\.|@\{|\.lock(/|$)|[~^:\s]|^\.|/\.|\.$`, o[name])
+}
+
 # What git allows in a revision beside a name is taken out first. A sentence is no
 # reference: the name means something else there.
 not_a_ref(value) if {
@@ -56,11 +69,18 @@ not_a_ref(value) if {
 }
 
 findings contains lib.about("git.force", ["force"], "a forced push to a protected branch rewrites what others have: push without force, or to another branch") if {
-	"push" in lib.tool_words
+	pushes
 	some [_, o] in lib.objects
 	some name in {"force", "force_push", "forcePush", "forced"}
 	o[name] in {true, "true", "yes", 1}
 	not elsewhere(o)
+}
+
+pushes if "push" in lib.does
+
+pushes if {
+	count(lib.tool_words & {"update", "set", "edit", "move"}) > 0
+	count(lib.tool_words & {"ref", "refs", "reference"}) > 0
 }
 
 # A push that names only branches that aren't protected.
@@ -78,7 +98,7 @@ protected(branch) if {
 }
 
 findings contains lib.about("git.delete", array.concat(at, [name]), "the branch is protected: it is not to be deleted") if {
-	count(lib.tool_words & {"delete", "remove"}) > 0
+	count(lib.does & {"delete", "remove", "d"}) > 0
 	count(lib.tool_words & {"branch", "branches", "ref", "tag"}) > 0
 	some [at, o] in lib.objects
 	some name, value in o
@@ -104,7 +124,7 @@ findings contains lib.about("git.direct", array.concat(at, [name]), "the branch 
 }
 
 findings contains lib.about("git.discard", array.concat(at, [name]), "this throws away work that git can't bring back: commit or stash it first") if {
-	count(lib.tool_words & {"git", "reset", "clean", "stash", "checkout", "restore"}) > 1
+	count(lib.does & {"git", "reset", "clean", "stash", "checkout", "restore"}) > 1
 	some [at, o] in lib.objects
 	some name, value in o
 	discards(name, value)
@@ -114,7 +134,9 @@ findings contains lib.about("git.config", array.concat(at, [name]), "this settin
 	"git" in lib.tool_words
 	some [at, o] in lib.objects
 	some name, value in o
-	runs_programs(value)
+	is_string(value)
+	some text in [value, concat("=", [name, value])]
+	runs_programs(text)
 }
 
 runs_programs(value) if {
@@ -128,12 +150,12 @@ runs_programs(value) if {
 	)
 }
 
-discards("mode", "hard") if "reset" in lib.tool_words
+discards("mode", "hard") if "reset" in lib.does
 
-discards("hard", true) if "reset" in lib.tool_words
+discards("hard", true) if "reset" in lib.does
 
 discards("force", true) if {
-	"clean" in lib.tool_words
+	"clean" in lib.does
 	not object.get(input.arguments, "dryRun", object.get(input.arguments, "dry_run", false)) == true
 }
 

@@ -34,6 +34,8 @@ warn contains f if {
 # Most calls have nothing to do with this.
 relevant if cluster_tool
 
+relevant if regex.match(` kind | apiversion `, lib.name_text)
+
 relevant if regex.match(` kind|resource|object|impersonate`, lib.name_text)
 
 relevant if count(lib.present & {"command", "argv", "code"}) > 0
@@ -41,6 +43,16 @@ relevant if count(lib.present & {"command", "argv", "code"}) > 0
 cluster_tool if count(lib.tool_words & {"kubectl", "kube", "k8s", "kubernetes", "pod", "pods", "helm", "openshift", "oc", "eks", "gke", "aks", "deployment", "configmap", "namespace", "manifest", "manifests"}) > 0
 
 cluster_tool if count(lib.tool_words & {"apply", "yaml"}) == 2
+
+cluster_tool if count(lib.tool_words & {"port", "forward"}) == 2
+
+# Arguments that are a manifest.
+cluster_tool if regex.match(` apiversion `, lib.name_text)
+
+cluster_tool if {
+	contains(lib.name_text, " kind ")
+	contains(lib.name_text, " spec ")
+}
 
 findings contains lib.about("kubernetes.secrets", array.concat(at, [name]), "secrets are not an agent's to read or change") if {
 	some name in kind_names
@@ -126,7 +138,7 @@ findings contains lib.about("kubernetes.delete", [], "this deletes a namespace w
 	count(lib.tool_words & {"namespace", "namespaces"}) > 0
 }
 
-deletes if count(lib.tool_words & {"delete", "remove", "destroy"}) > 0
+deletes if count(lib.does & {"delete", "remove", "destroy", "cleanup", "clean", "prune", "purge", "evict", "drain"}) > 0
 
 deletes if {
 	some [_, o] in lib.objects
@@ -160,6 +172,25 @@ findings contains lib.about("kubernetes.privileged", at, "this gives a pod the r
 findings contains lib.about("kubernetes.remote", at, "the manifest comes from the network: look at it first and apply the file") if {
 	some [at, text] in texts
 	regex.match(`(?i)\b(apply|create|replace|patch)\b.*\s(-f|-k|--filename|--kustomize)[= ]?["'\\]*https?:`, text)
+}
+
+findings contains lib.about("kubernetes.remote", array.concat(at, [name]), "the manifest comes from the network: look at it first and apply the file") if {
+	cluster_tool
+	count(lib.does & {"apply", "create", "replace", "patch", "install", "upgrade"}) > 0
+	some [at, o] in lib.objects
+	some name, value in o
+	is_string(value)
+	from_network(name, value)
+}
+
+from_network(name, value) if {
+	lib.option_word(name) in {"filename", "filenames", "file", "files", "filepath", "url", "manifest", "manifests", "manifesturl", "kustomize", "kustomization", "source"}
+	regex.match(`(?i)^\s*https?:`, value)
+}
+
+from_network(name, value) if {
+	lib.option_word(name) in {"chart", "charturl", "chartpath"}
+	regex.match(`(?i)^\s*(http:|https:.*\.(tgz|tar\.gz)$)`, value)
 }
 
 findings contains lib.about("kubernetes.exposed", array.concat(at, [name]), "the port is opened to the whole network: forward it to localhost") if {

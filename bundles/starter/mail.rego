@@ -125,6 +125,14 @@ findings contains lib.finding("mail.address", e, "the address can be read in two
 	regex.match(`@.*@|[%!"\\|\x60]|[^\x00-\x7f]`, address)
 }
 
+# An encoded word is another address once it is decoded.
+findings contains lib.finding("mail.address", e, "the address can be read in two ways: write one plain address") if {
+	"address" in lib.present
+	some e in lib.entries
+	e.kind == "address"
+	regex.match(`=\?[\w-]+\?[bBqQ]\?`, e.value)
+}
+
 findings contains lib.about("mail.public", array.concat(at, [name]), "this shares with anybody who has the link: name who shall see it") if {
 	not lib.tool_reads
 	count(lib.tool_words & {"share", "sharing", "permission", "permissions", "grant", "publish", "access"}) > 0

@@ -47,6 +47,24 @@ moves_money if {
 }
 
 # An amount beside a currency is money whatever the tool is called.
+amounts contains [array.concat(at, [name, member]), value] if {
+	money_or_currency
+	some name in amount_names
+	some [at, o] in lib.objects
+	some member, value in o[name]
+	member in {"value", "amount", "total", "units"}
+	not is_object(value)
+}
+
+amounts contains [array.concat(at, [name]), value] if {
+	moves_money
+	some name in amount_names
+	regex.match(`(?i)^amount$`, name)
+	some [at, o] in lib.objects
+	value := o[name]
+	is_array(value)
+}
+
 amounts contains [array.concat(at, [name]), value] if {
 	money_or_currency
 	some name in amount_names
@@ -168,6 +186,16 @@ findings contains lib.finding("money.recipient", e, "the recipient is none of se
 	e.kind in {"address", "id"}
 	some r in [account(e.value)]
 	not r in {account(a) | some a in data.settings.recipients.allow}
+}
+
+# Wallets of other kinds are told by who they are for.
+findings contains lib.finding("money.recipient", e, "the recipient is none of settings.recipients.allow") if {
+	count(data.settings.recipients.allow) > 0
+	moves_money
+	some e in lib.entries
+	e.kind == "address"
+	regex.match(`^[1-9A-HJ-NP-Za-km-z]{32,44}$`, e.value)
+	not e.value in data.settings.recipients.allow
 }
 
 # account is a phone number, wallet or bank account without what differs in spelling;

@@ -101,6 +101,15 @@ findings contains lib.finding("queries.identifier", e, "the value ends the name 
 	regex.match("`|(?i)\\b(set|create|delete|detach|merge|match|return|remove|call)\\b.*//", e.value)
 }
 
+# Behind a bracket that ends the pattern, the next clause.
+findings contains lib.finding("queries.identifier", e, "the value ends the name of a label or type that it is put into") if {
+	regex.match(`type|label|relation|kind`, lib.name_text)
+	some e in lib.entries
+	e.kind in {"id", "table", "label"}
+	regex.match(`(?i)(type|types|label|labels|relation\w*|kind)$`, e.name)
+	regex.match(`(?i)[)\]}]\s*(detach\s+delete|delete|create|merge|match|set|remove|return|call|with|foreach)\b`, e.value)
+}
+
 findings contains lib.finding("queries.mutation", e, "the GraphQL mutation deletes or resets something: do it by hand") if {
 	contains(lower(lib.document), "mutation")
 	some e in lib.entries

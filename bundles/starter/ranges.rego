@@ -31,6 +31,8 @@ relevant if count(limit_names) > 0
 
 relevant if count(ends) > 0
 
+relevant if regex.match(`(date|day|since|until|from|to|start|end|before|after|due|deadline|datetime|timestamp|_on|_at) `, lib.name_text)
+
 relevant if regex.match(` (count|size|n|num|number|rows|k|top_?k|max|last|[a-z_]*days[a-z_]*) `, lib.name_text)
 
 limit_names := {name | count(lib.present & {"limit", "page"}) > 0; some name, k in lib.kinds; k in {"limit", "page"}}
@@ -117,6 +119,17 @@ findings contains lib.about("ranges.days", array.concat(at, [name]), "the range 
 	to - from > data.settings.ranges.max_days * 86400
 }
 
+# A day without a range around it.
+findings contains lib.about("ranges.date", array.concat(at, [name]), "there is no such day or time in the calendar") if {
+	some name, _ in lib.kinds
+	regex.match(date_name, name)
+	some [at, o] in lib.objects
+	looks_like_date(o[name])
+	not instant(o[name])
+}
+
+date_name := `(?i)(date|day|since|until|from|to|start|end|before|after|due|deadline|datetime|timestamp)$|_(on|at)$|[a-z](On|At)$`
+
 findings contains lib.about("ranges.date", array.concat(at, [name]), "there is no such day or time in the calendar") if {
 	some start, end in ends
 	some [at, o] in lib.objects
@@ -132,7 +145,9 @@ looks_like_date(v) if {
 
 # instant is seconds since 1970, of a date, a date with time (UTC unless it says), or a
 # number that is seconds or milliseconds. It is undefined for anything else.
-instant(v) := seconds if {
+instant(v) := instant_of_text(v) if is_string(v)
+
+instant_of_text(v) := seconds if {
 	looks_like_date(v)
 	[y, m, d, hour, minute, second, sign, off_hour, off_minute] := [number(x) | some x in array.slice(regex.find_all_string_submatch_n(`^(....)-(..)-(..)(?:.(..):(..)(?::(..)(?:\.\d+)?)?)?(?:[Zz]|([+-])(..):?(..))?$`, v, 1)[0], 1, 10)]
 	m >= 1
@@ -143,6 +158,14 @@ instant(v) := seconds if {
 	minute <= 59
 	second <= 60
 	seconds := (((days(y, m, d) * 86400) + (hour * 3600)) + ((minute * 60) + second)) - (sign * ((off_hour * 3600) + (off_minute * 60)))
+}
+
+# Calendars say what a time is by the member it is in.
+instant(v) := seconds if {
+	is_object(v)
+	some member in ["dateTime", "date_time", "datetime", "date"]
+	is_string(v[member])
+	seconds := instant_of_text(v[member])
 }
 
 instant(v) := v if {

@@ -29,6 +29,8 @@ warn contains f if {
 }
 
 # Most calls have nothing to do with this.
+relevant if "push" in lib.does
+
 relevant if regex.match(`repo|project|name|visibility|access|public|private`, lib.name_text)
 
 findings contains lib.about("repos.outside", at, "the repository is none of those that may be written to: settings.repos.allow") if {
@@ -65,13 +67,32 @@ named contains [at, lower(concat("/", [owner, o.name]))] if {
 	is_string(owner)
 }
 
-named contains [array.concat(at, [name]), trim(regex.replace(lower(value), `^(https?://|git@|ssh://git@)[^/:]+[/:]|\.git$|%2f`, "/"), "/")] if {
+named contains [array.concat(at, [name]), trim(regex.replace(lower(value), `^(https?://|git@|ssh://git@)[^/:]+[/:]|^(gh|bb|gl|github|gitlab|bitbucket)/|\.git$|%2f`, "/"), "/")] if {
 	some name in (repository_names | project_names)
 	some [at, o] in lib.objects
 	value := o[name]
 	is_string(value)
 	regex.match(`/|%2[fF]`, value)
 	not regex.match(`^([/~.]|[A-Za-z]:\\)`, value)
+}
+
+# Where a repository is to go, or where it is pushed to.
+named contains [array.concat(at, [name]), lower(concat("/", [o[name], value]))] if {
+	count(lib.tool_words & {"transfer", "move", "migrate"}) > 0
+	some [at, o] in lib.objects
+	some name in {"new_owner", "newOwner", "new_namespace", "newNamespace", "target_owner", "targetOwner"}
+	is_string(o[name])
+	some repository in repository_names
+	value := regex.replace(o[repository], `^.*/`, "")
+}
+
+named contains [array.concat(at, [name]), trim(regex.replace(lower(value), `^(https?://|ssh://|git://)([^/@]*@)?[^/]+/|^[^/@]+@[^/:]+:|\.git/?$`, "/"), "/")] if {
+	"push" in lib.does
+	some [at, o] in lib.objects
+	some name in {"remote", "remote_url", "remoteUrl", "repository", "url", "push_url", "pushUrl"}
+	value := o[name]
+	is_string(value)
+	regex.match(`^(https?|ssh|git)://|^[^/@\s]+@[^/:]+:`, value)
 }
 
 repository_names := {name | regex.match(`repo|full_?name|namespace`, lib.name_text); some name, _ in lib.kinds; regex.match(`(?i)^(target_?|base_?|dest(ination)?_?)?(repo|repository|repo_?name|repository_?name|repo_?full_?name|repository_?full_?name|full_?name|repo_?slug|repo_?url|repository_?url|path_?with_?namespace|repositories|repo_?id)$`, name)}
@@ -83,6 +104,16 @@ owner_names := {name | some name, _ in lib.kinds; regex.match(`(?i)^(target_?|ba
 findings contains lib.about("repos.public", array.concat(at, [name]), "a repository is not made public by an agent") if {
 	count(lib.tool_words & {"update", "edit", "set", "change", "patch", "modify"}) > 0
 	count(lib.tool_words & {"repo", "repository", "project", "visibility"}) > 0
+	some [at, o] in lib.objects
+	some name, value in o
+	makes_public(name, value)
+}
+
+# With a list of repositories to keep to, nothing new is made for everybody to read.
+findings contains lib.about("repos.public", array.concat(at, [name]), "a repository or snippet is not made public by an agent") if {
+	count(data.settings.repos.allow) > 0
+	"create" in lib.does
+	count(lib.tool_words & {"repo", "repository", "project", "gist", "snippet"}) > 0
 	some [at, o] in lib.objects
 	some name, value in o
 	makes_public(name, value)

@@ -80,6 +80,7 @@ holds(form, text) if {
 
 # By the characters that each form begins with.
 forms := {
+	"://": `(?i)\b(postgres(ql)?|mysql|mariadb|mongodb(\+srv)?|rediss?|amqps?|mssql|sqlserver)(\+\w+)?://[^\s:/@"\\]{1,64}:[^\s:/@"\\{}$<>]*[0-9][^\s/@"\\{}$<>]*@[a-z0-9-]+(\.[a-z0-9-]+)+`,
 	"AKIA": `AKIA[0-9A-Z]{16}`, "ASIA": `ASIA[0-9A-Z]{16}`, "ABIA": `ABIA[0-9A-Z]{16}`, "ACCA": `ACCA[0-9A-Z]{16}`,
 	"ecret": `(?i)(aws_?)?secret_?(access_?)?key["'\\]*\s*[=:]\s*["'\\]*[A-Za-z0-9/+]{40}`, "ECRET": `(?i)(aws_?)?secret_?(access_?)?key["'\\]*\s*[=:]\s*["'\\]*[A-Za-z0-9/+]{40}`,
 	"ghp_": `ghp_[A-Za-z0-9]{36}`, "gho_": `gho_[A-Za-z0-9]{36}`, "ghu_": `ghu_[A-Za-z0-9]{36}`, "ghs_": `ghs_[A-Za-z0-9]{36}`, "ghr_": `ghr_[A-Za-z0-9]{36}`,

@@ -119,7 +119,7 @@ findings contains lib.finding("sql.write", e, "the SQL changes data or writes a 
 		concat("|", [
 			`\binsert (or \w+ )?into\b|\bdelete from\b|\bmerge into\b|\breplace into\b|\bupdate (only )?[\w."]+( as)?( \w+)? set\b`,
 			`\b(drop|create|alter|truncate) (or replace |temp |temporary |unique |materialized |global |local )*(table|database|schema|view|index|user|role|function|procedure|trigger|extension|sequence|type|login|event|server|policy)\b|\btruncate \w`,
-			`\binto\b`, `\bexec(ute)? ?(sp_|xp_|\(|@)|\bwaitfor (delay|time)\b|\bfor (update|share) nowait\b.*\binto\b|\bcopy \w+ (to|from)\b|\bgrant \w+.* to\b`,
+			`\binto\b`, `\bexec(ute)? ?(\w*\.)*(sp_|xp_|\(|@)|\bexec(ute)? \w+\.\w*\.?\w+|\bwaitfor (delay|time)\b|\bfor (no key )?(update|share)\b|\block in share mode\b|\b(backup|restore) (database|log)\b|\bbulk insert\b|\bdbcc \w|\bshutdown( with nowait)?$|\breconfigure\b|\bcopy \w+ (to|from)\b|\bgrant \w+.* to\b`,
 		]),
 		s,
 	)
@@ -169,7 +169,7 @@ relations := concat("", [
 ])
 
 findings contains lib.finding("sql.fragment", e, "the value ends the SQL it is put into, or adds to it") if {
-	lib.database_tool
+	database_like
 	some e in lib.entries
 	e.kind == "fragment"
 	some r in lib.readings(e.value)
@@ -183,8 +183,16 @@ findings contains lib.finding("sql.fragment", e, "the value ends the SQL it is p
 }
 
 findings contains lib.finding("sql.fragment", e, "the value has a comment in it, which cuts off the SQL behind it") if {
-	lib.database_tool
+	database_like
 	some e in lib.entries
 	e.kind == "fragment"
 	regex.match(`--|/\*|#\s*$`, e.value)
+}
+
+database_like if lib.database_tool
+
+# Conditions beside a table's name are SQL too.
+database_like if {
+	"table" in lib.present
+	count(lib.tool_words & {"graph", "neo4j", "cypher", "graphql", "mongo", "mongodb", "search", "airtable", "notion"}) == 0
 }

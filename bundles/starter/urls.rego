@@ -38,6 +38,11 @@ relevant if count(lib.urls) > 0
 
 relevant if "host" in lib.present
 
+relevant if {
+	count(lib.present & {"command", "argv", "code"}) > 0
+	contains(lib.document, "://")
+}
+
 findings contains lib.finding("urls.scheme", u.entry, "the URL's scheme is not allowed: use one of settings.urls.schemes") if {
 	some u in lib.urls
 	u.scheme != ""
@@ -46,7 +51,13 @@ findings contains lib.finding("urls.scheme", u.entry, "the URL's scheme is not a
 
 allowed_scheme(u) if {
 	u.scheme in data.settings.urls.schemes
-	not u.scheme in {"file", "fileb"}
+	not u.scheme in {"file", "fileb", "about"}
+}
+
+# A browser's own pages are its settings; two of them are empty.
+allowed_scheme(u) if {
+	"about" in data.settings.urls.schemes
+	u.text in {"about:blank", "about:srcdoc"}
 }
 
 # A file: URL, where the scheme is allowed, is still a path.
@@ -98,7 +109,27 @@ findings contains lib.about("urls.private", at, "the host is internal: settings.
 	inside(u)
 }
 
-metadata(host) if regex.match(`^\[?(169\.254\.169\.254|169\.254\.170\.2|fd00:ec2::|100\.100\.100\.200$|192\.0\.0\.192$|168\.63\.129\.16$|metadata($|\.(google|azure)\.))`, host)
+# A command may speak to the machine itself, never to a metadata service.
+findings contains lib.finding("urls.private", s.entry, "the host is internal: settings.urls.allow_hosts names exceptions") if {
+	contains(lib.document, "://")
+	some s in lib.segments
+	some w in s.words
+	regex.match(`(?i)^(-[\w-]*=?)?(https?|ftp|wss?)://`, w)
+	u := lib.url(object.union(s.entry, {"kind": "url", "value": regex.replace(w, `^-[\w-]*=?`, "")}))
+	not excepted(u)
+	never_meant(u)
+}
+
+never_meant(u) if metadata(u.host)
+
+never_meant(u) if regex.match(`^(\[fe80:|\[::ffff:a9fe|169\.254\.|instance-data)`, u.host)
+
+never_meant(u) if {
+	lib.odd_number(u)
+	not u.host in {"0", "127.1"}
+}
+
+metadata(host) if regex.match(`^\[?(169\.254\.169\.254|169\.254\.170\.2|fd00:ec2::|100\.100\.100\.200$|192\.0\.0\.192$|168\.63\.129\.16$|metadata($|\.(google|azure|tencentyun|platformequinix|packet)\.))`, host)
 
 inside(u) if lib.private(u)
 
@@ -109,6 +140,13 @@ findings contains lib.finding("urls.host", u.entry, "the URL's host is not a pla
 	connects(u)
 	odd(u)
 	not excepted(u)
+}
+
+# A backslash is a slash to browsers and part of a user's name to others; control
+# characters end a text in some programs and are skipped by others.
+odd(u) if {
+	u.entry.kind == "url"
+	regex.match("[\\x00-\\x1f\\x7f]|^[a-z]+:[/\\\\]*[^/?#]*\\\\", trim_space(lower(u.entry.value)))
 }
 
 odd(u) if lib.odd_number(u)

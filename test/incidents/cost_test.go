@@ -34,14 +34,26 @@ func shapes(size int) map[string]struct {
 		"entities": {"create_entities", map[string]any{"entities": list(110, func(i int) any {
 			return map[string]any{"name": fmt.Sprint("Entity ", i), "entityType": "person", "observations": []any{"likes tea, and (a lot of) books", "knows the way"}}
 		})}},
-		"rows":  {"update_cells", map[string]any{"range": "A1:J9", "values": list(40, func(i int) any { return []any{i, 2 * i, 3.5, "abc", "d e f", true, nil} })}},
-		"paths": {"read_multiple_files", map[string]any{"paths": list(34, func(i int) any { return fmt.Sprintf("src/module%d/sub/file_%d.py", i, i) })}},
-		"urls":  {"fetch_all", map[string]any{"urls": list(44, func(i int) any { return fmt.Sprintf("https://www.example.com/item/%d?x=1", i) })}},
+		"sql": {"query", map[string]any{"sql": "SELECT id, name FROM orders o JOIN customers c USING (customer_id) WHERE " +
+			strings.Join(phrases(size, 46, "(o.status = 'open; it''s' AND c.n%d >= 10)"), " OR ") + " ORDER BY 1 LIMIT 50"}},
+		"command": {"bash", map[string]any{"command": strings.Join(phrases(min(size, 8_000), 40, "git log --oneline -n %d -- src/a/b.go"), " && ")}},
+		"rows":    {"update_cells", map[string]any{"range": "A1:J9", "values": list(40, func(i int) any { return []any{i, 2 * i, 3.5, "abc", "d e f", true, nil} })}},
+		"paths":   {"read_multiple_files", map[string]any{"paths": list(34, func(i int) any { return fmt.Sprintf("src/module%d/sub/file_%d.py", i, i) })}},
+		"urls":    {"fetch_all", map[string]any{"urls": list(44, func(i int) any { return fmt.Sprintf("https://www.example.com/item/%d?x=1", i) })}},
 		"records": {"batch_upsert", map[string]any{"items": list(170, func(i int) any {
 			return map[string]any{"id": fmt.Sprint("rec", i), "owner": "acme", "title": "A title, here", "status": "open", "url": "https://example.com/i", "path": "docs/f.md", "count": i}
 		})}},
 		"json text": {"invoke", map[string]any{"payload": "[" + strings.TrimSuffix(strings.Repeat(`{"id": 5, "name": "a b", "note": "it's, ok"},`, size/46+1), ",") + "]"}},
 	}
+}
+
+// phrases are size/each phrases with a number in them.
+func phrases(size, each int, format string) []string {
+	var out []string
+	for i := range size/each + 1 {
+		out = append(out, fmt.Sprintf(format, i))
+	}
+	return out
 }
 
 // Large calls are decided within the step budget, and what is benign is allowed.

@@ -5,7 +5,8 @@
 // starter bundle that is about it), the call, what is expected and why. A case with
 // "needs" can't be refused from the arguments alone: it would take a resolver of
 // links and names, the state of the session, or the server's own knowledge. settings.json
-// are the settings under which the expectations hold. benign.jsonl are ordinary calls
+// are the settings under which the expectations hold. further.jsonl is a second set in
+// the same form, of calls that were thought of without a look at the rules. benign.jsonl are ordinary calls
 // of popular tools, measured with the settings as they come.
 //
 // The tests print a report by kind: refused, missed, benign refused.

@@ -23,6 +23,23 @@ func TestIncidents(t *testing.T) {
 	r.require(t, 1, 1)
 }
 
+// A further set, written before its author had read the rules, and then kept. What its
+// first measurement was is in the guide.
+func TestFurtherCalls(t *testing.T) {
+	cases := readCases(t, "further.jsonl")
+	attacks := 0
+	for _, c := range cases {
+		if c.Expected == "refuse" {
+			attacks++
+		}
+	}
+	require.GreaterOrEqual(t, attacks, 700)
+	require.GreaterOrEqual(t, len(cases)-attacks, 400)
+	r := measure(t, starterGate(t, settings), cases)
+	r.log(t, "further.jsonl")
+	r.require(t, 0.99, 1)
+}
+
 // Without allow lists and roots, most of it is refused too: the rest is what only the
 // user knows (which directories, repositories, people, limits).
 func TestIncidentsWithDefaultSettings(t *testing.T) {
@@ -54,7 +71,7 @@ func TestBenignCalls(t *testing.T) {
 // Every case says where it comes from, and no two have one id.
 func TestCasesAreComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range readCases(t, "incidents.jsonl") {
+	for _, c := range slices.Concat(readCases(t, "incidents.jsonl"), readCases(t, "further.jsonl")) {
 		require.NotEmptyf(t, c.Source, "%s has no source", c.ID)
 		require.NotEmptyf(t, c.Kind, "%s has no kind", c.ID)
 		require.NotEmptyf(t, c.Reason, "%s has no reason", c.ID)

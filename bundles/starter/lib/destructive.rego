@@ -6,10 +6,19 @@ import rego.v2
 
 # command_forms are the line, and the line behind wrappers and with the program that
 # the tool implies, each beginning with a program's name, in lower case.
-command_forms(s) := ({s.line} | {concat(" ", [p, s.line]) | some p in implied; p != s.name}) | {concat(" ", array.slice(ws, i, count(ws))) |
+command_forms(s) := (({s.line} | subcommands(s)) | {concat(" ", [p, s.line]) | some p in implied; p != s.name}) | {concat(" ", array.slice(ws, i, count(ws))) |
 	s.name in object.keys(wrappers)
 	ws := split(s.line, " ")
 	some i, _ in ws
+}
+
+# A tool that is called after a subcommand runs that.
+subcommands(s) := {concat(" ", [p, sub, s.line]) |
+	some p in implied
+	ws := words(input.tool.name)
+	count(ws) == 2
+	ws[0] == p
+	sub := ws[1]
 }
 
 destroys(line) if regex.match(destructive, line)

@@ -11,10 +11,15 @@ package starter.lib
 
 import rego.v2
 
-entries := array.concat(array.concat(members, elements), in_json)
+entries := array.concat(own, in_json)
 
-# Objects and lists with the place where they are.
-objects := [[p, o] | walk(input.arguments, [p, o]); is_object(o)]
+own := array.concat(members, elements)
+
+# Objects and lists with the place where they are. objects are also those in JSON
+# strings: their place is the string's, and the way to them in it.
+objects := array.concat(own_objects, json_objects)
+
+own_objects := [[p, o] | walk(input.arguments, [p, o]); is_object(o)]
 
 arrays := [[p, nearest(p), a] |
 	walk(input.arguments, [p, a])
@@ -29,7 +34,11 @@ nearest(p) := p[count(p) - 1] if {
 	ks := [k | some k in p; is_string(k)]
 }
 
-kinds := {name: kind(name) | some name in union({object.keys(o) | some [_, o] in objects})}
+kinds := own_kinds if {
+	count(json_objects) == 0
+} else := {name: kind(name) | some name in union({object.keys(o) | some [_, o] in objects})}
+
+own_kinds := {name: kind(name) | some name in union({object.keys(o) | some [_, o] in own_objects})}
 
 # What the whole call looks like, for checks that are rarely needed to see at once that
 # they aren't: the names, in lower case between spaces, the kinds, and the text.
@@ -39,18 +48,18 @@ present := {k | some _, k in kinds} | {e.kind | some e in in_json}
 
 document := json.marshal(input.arguments)
 
-members := [{"kind": kinds[name], "name": name, "value": value, "at": at, "key": name} |
-	some [at, o] in objects
+members := [{"kind": own_kinds[name], "name": name, "value": value, "at": at, "key": name} |
+	some [at, o] in own_objects
 	some name, value in o
 	is_string(value)
-	not nothing_to_see(kinds[name], value)
+	not nothing_to_see(own_kinds[name], value)
 ]
 
-elements := [{"kind": kinds[name], "name": name, "value": value, "at": at, "key": i} |
+elements := [{"kind": own_kinds[name], "name": name, "value": value, "at": at, "key": i} |
 	some [at, name, a] in arrays
 	some i, value in a
 	is_string(value)
-	not nothing_to_see(kinds[name], value)
+	not nothing_to_see(own_kinds[name], value)
 ]
 
 nothing_to_see(kind, value) if regex.match(nothing_in[kind], value)
@@ -59,8 +68,10 @@ nothing_to_see(kind, value) if regex.match(nothing_in[kind], value)
 nothing_in := {
 	"free": `^`,
 	"data": plain, "place": plain, "ref": plain, "host": plain,
-	"id": plain, "table": plain, "pattern": plain, "label": plain, "limit": plain, "page": plain, "amount": plain, "other": plain,
+	"id": one_word, "table": one_word, "pattern": plain, "label": plain, "limit": plain, "page": plain, "amount": plain, "other": plain,
 	"path": `^$`, "url": `^$`, "command": `^$`, "argv": `^$`, "sql": `^$`, "query": `^$`, "fragment": `^$`, "code": `^$`, "cypher": `^$`, "address": `^$`, "mount": `^$`,
 }
 
 plain := `^[A-Za-z0-9][\w.,@+]*([ /:-][A-Za-z0-9_,@+][\w.,@+]*)*$`
+
+one_word := `^[A-Za-z0-9_][\w.,@+]*([/:-][A-Za-z0-9_,@+][\w.,@+]*)*$`

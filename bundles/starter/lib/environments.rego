@@ -13,4 +13,4 @@ environment_named(list) if {
 	count({w | some w in words(value)} & {lower(x) | some x in list}) > 0
 }
 
-environment_names := {name | regex.match(`env|stage|tier|dsn`, name_text); some name, _ in kinds; regex.match(`(?i)^(.*[_-])?(env|environment|stage|tier|dsn|deployment_env)$|[a-z](Env|Environment|Stage)$`, name)}
+environment_names := {name | regex.match(`env|stage|tier|dsn`, name_text); some name, _ in kinds; regex.match(`(?i)^(.*[_-])?(env|environment|stage|tier|dsn|deployment_env)(_?name)?$|[a-z](Env|Environment|Stage)(Name)?$`, name)}

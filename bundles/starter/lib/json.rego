@@ -5,9 +5,25 @@ package starter.lib
 
 import rego.v2
 
-in_json := array.concat(inner, entries_in(documents(inner)))
+in_json := array.concat(inner, entries_in(inner_documents))
 
-inner := entries_in(documents(array.concat(members, elements)))
+inner := entries_in(outer_documents)
+
+outer_documents := documents(own)
+
+inner_documents := documents(inner)
+
+# The strings that are JSON: what is in them is looked at instead.
+json_places := {[e.at, e.key, e.value] |
+	some [e, _] in array.concat(outer_documents, inner_documents)
+	e.kind in {"data", "label", "other"}
+}
+
+json_objects := [[array.concat(array.concat(e.at, [e.key]), p), o] |
+	some [e, d] in array.concat(outer_documents, inner_documents)
+	walk(d, [p, o])
+	is_object(o)
+]
 
 # documents are the entries that are JSON, with what they say.
 documents(es) := [[e, json.unmarshal(e.value)] |

@@ -92,3 +92,16 @@ write_words := {
 	"rebase", "remove", "rename", "reopen", "replace", "reset", "restore", "rm", "run", "save", "send", "set",
 	"share", "submit", "sync", "transfer", "trash", "truncate", "update", "upload", "upsert", "wipe", "write",
 }
+
+# What a call does is said by the tool's name, or by an argument like "action".
+does := tool_words | stated_words
+
+stated_words := {w |
+	regex.match(` (action|mode|operation|op|verb|method|sub_?command|command|action_?type|operation_?type) `, name_text)
+	some [_, o] in objects
+	some name, value in o
+	regex.match(`(?i)^(action|mode|operation|op|verb|method|sub_?command|command|action_?type|operation_?type)$`, name)
+	is_string(value)
+	regex.match(`^\s*-{0,2}[A-Za-z][\w-]*\s*$`, value)
+	some w in words(value)
+}

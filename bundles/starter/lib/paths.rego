@@ -107,6 +107,20 @@ outside(p) if {
 
 names_a_place(e) if {
 	e.kind in {"path", "place", "table"}
+	not in_repository(e)
+	not of_site(e)
+}
+
+# A path beside a repository's owner, or a project of a code host, is one inside it.
+in_repository(e) if {
+	regex.match(` (owner|project_?id|workspace_?slug) `, name_text)
+	not regex.match(`(?i)local|output|save|dest|repo_?path|^cwd$`, e.name)
+}
+
+# Which pages of a site are meant, by the beginning of their path.
+of_site(e) if {
+	"url" in present
+	regex.match(`(?i)^(select|include|exclude|allow|skip|ignore)d?_?paths?$`, e.name)
 }
 
 # "from" and "to" are places where files are copied.
@@ -122,7 +136,7 @@ part_of_url(e) if {
 	speaks_http
 }
 
-speaks_http if count(tool_words & {"http", "https", "request", "rest"}) > 0
+speaks_http if count(tool_words & {"http", "https", "request", "rest", "api"}) > 0
 
 speaks_http if regex.match(` (method|host|hostname|base_?url) `, name_text)
 
@@ -140,7 +154,7 @@ roots := {concat("", [trim_right(replace(r, `\`, "/"), "/"), "/"]) | some r in d
 
 goes_up(p) if regex.match(up, p.text)
 
-up := `(^|/)\.\.([ ;.]*/|[ ;]*$)`
+up := `(^|/)\.\.([ ;.\x{a0}\x{2000}-\x{200f}\x{202f}\x{3000}]*/|[ ;\x{a0}\x{2000}-\x{200f}\x{202f}\x{3000}]*$)`
 
 home := `^\s*(~[\w.-]*(/|$)|\$\{?[a-zA-Z_]+\}?(/|$)|%[A-Za-z][A-Za-z_()]{2,}%|\$env:)|\$\{?(?i:HOME|PWD|USER)\b`
 
@@ -208,7 +222,7 @@ steers(p) if {
 	regex.match(written_paths, p.lower)
 }
 
-written_paths := `(^|/)(\.git/.|\.(vscode|idea|zed|fleet)/(.*/)?(settings|tasks|launch|mcp|workspace|keymap)\.(json|xml)|\.(cursorrules|windsurfrules|clinerules)$)`
+written_paths := `(^|/)(\.git/.|\.(husky|githooks)/.|\.github/(copilot-instructions\.md$|(instructions|prompts|chatmodes|agents|skills)/.)|(site|user)customize\.py$|[^/]*\.pth$|\.(vscode|idea|zed|fleet)/(.*/)?(settings|tasks|launch|mcp|workspace|keymap)\.(json|xml)|\.(cursorrules|windsurfrules|clinerules)$)`
 
 agent_paths := concat("", [
 	`(^|/)(\.(claude|cursor|codex|gemini|windsurf|codeium|continue|roo|cline|kiro|amazonq|copilot|junie|augment|goose|opencode|regogate)(/|$)|`,

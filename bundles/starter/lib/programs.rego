@@ -74,8 +74,8 @@ inline_code := {
 	"rundll32": `^`, "regsvr32": `^`, "awk": `system\s*\(|\|\s*getline|\|\s*"|^-f`, "gawk": `system\s*\(|\|\s*getline|\|\s*"|^-f`, "sed": `^[0-9,$]*e(\s|$)|/[gpIi0-9]*e[gpIi0-9]*$|(^|;)\s*[0-9,$]*[wWrR]\s*/`,
 	"vim": `^(-c|--cmd|\+.*!|-es?$)`, "vi": `^(-c|\+.*!)`, "ex": `^-c`, "emacs": `^--(eval|execute)`, "rscript": `^-e`, "r": `^-e`, "julia": `^(-e|-E|--eval)`,
 	"eval": `^`, "source": `^<`, "expect": `^-c`, "tclsh": `^-$`, "irb": `^-e`, "groovy": `^-e`, "scala": `^-e`, "jshell": `^`, "ghc": `^-e`,
-	"sqlite3": `^\.(shell|system|load|import|output|once)|\s\.(shell|system)`, "psql": `\\!|\\o\s*\|`, "ssh": `(?i)(proxy|local)command`, "scp": `(?i)(proxy|local)command`, "rsync": `^(-e|--rsh=)\s*["']?(sh|bash|/)`,
-	"git": `(?i)^ext::|^(core\.(sshcommand|fsmonitor|hookspath|pager|editor|gitproxy|askpass)|alias\..*|credential\.(.*\.)?helper|protocol\.ext\.allow|include\.path|(filter|diff|merge|difftool|mergetool)\..*|gpg\.(.*\.)?program|sequence\.editor|uploadpack\..*hook)=`,
+	"sqlite": `^\.(shell|system|load|import|output|once)|\s\.(shell|system)`, "psql": `\\!|\\o\s*\|`, "ssh": `(?i)(proxy|local)command`, "scp": `(?i)(proxy|local)command`, "rsync": `^(-e|--rsh=)\s*["']?(sh|bash|/)`,
+	"git": `(?i)^ext::|^(-c)?(core\.(sshcommand|fsmonitor|hookspath|pager|editor|gitproxy|askpass)|alias\..*|credential\.(.*\.)?helper|protocol\.ext\.allow|include\.path|(filter|diff|merge|difftool|mergetool)\..*|gpg\.(.*\.)?program|sequence\.editor|uploadpack\..*hook)=`,
 }
 
 shell_inline := `^-[a-z]*c[a-z]*$|^--(command|init-file|rcfile)`
@@ -95,6 +95,6 @@ denied_programs := {
 	"nc", "ncat", "netcat", "socat", "telnet", "useradd", "usermod", "userdel", "groupadd", "passwd", "chpasswd", "visudo", "adduser",
 	"crontab", "at", "batch", "insmod", "modprobe", "rmmod", "mount", "umount", "chroot", "nsenter", "unshare", "setcap", "capsh",
 	"launchctl", "schtasks", "reg", "regedit", "bcdedit", "vssadmin", "wbadmin", "cipher", "certutil", "bitsadmin", "takeown", "icacls",
-	"security", "secret-tool", "keyctl", "kexec", "sysctl", "eval", "ld.so", "msfconsole", "hydra", "sqlmap",
+	"iex", "invoke-expression", "security", "secret-tool", "keyctl", "kexec", "sysctl", "eval", "ld.so", "msfconsole", "hydra", "sqlmap",
 	"format", "sc", "net", "wmic", "debugfs", "mkswap", "swapoff", "update-rc.d", "chkconfig", "auditctl", "setenforce",
 }

@@ -67,6 +67,14 @@ is_vector(at) if {
 	2 * count(words) >= count(v)
 }
 
+# Arguments of a program that is named beside them.
+is_vector(at) if {
+	count(at) > 0
+	name := at[count(at) - 1]
+	kinds[name] == "argv"
+	count(beside({"kind": "argv", "name": name, "at": array.slice(at, 0, count(at) - 1)})) > 0
+}
+
 # A document between << 'EOF' and EOF is only text, and so is a comment.
 command_text(e) := trim_space(e.value) if {
 	not regex.match(`<<|\\\r?\n`, e.value)

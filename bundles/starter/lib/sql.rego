@@ -86,6 +86,8 @@ sql_verbs := concat("|", [
 # comments, single spaces, nothing after the last statement.
 readings(text) := {tidy(regex.replace(text, ansi, " ${1}${2}${3}${4}${5}${6}${7}${8} "))} if {
 	not regex.match(`\\|#|--\S`, text)
+} else := {tidy(regex.replace(text, mysql, " ${1}${2}${3}${4}${5} "))} if {
+	count(tool_words & {"mysql", "mariadb"}) > 0 # which database it is, is known
 } else := {tidy(regex.replace(text, ansi, " ${1}${2}${3}${4}${5}${6}${7}${8} ")), tidy(regex.replace(text, mysql, " ${1}${2}${3}${4}${5} "))}
 
 tidy(s) := regex.replace(trim(regex.replace(lower(s), `\s+`, " "), " "), `( ?;)+$`, "")

@@ -32,7 +32,7 @@ ordinary_url(v) if {
 
 url(e) := {"entry": e, "text": text, "scheme": scheme, "user": parts[1], "host": regex.replace(parts[2], `[.。．｡]+$`, "")} if {
 	# White space and control characters go, as in browsers; so does what may precede a scheme.
-	text := regex.replace(lower(regex.replace(e.value, `[\x00-\x20\x7f]+`, "")), `^(url:|feed:|view-source:|jar:|blob:)+`, "")
+	text := regex.replace(lower(regex.replace(e.value, `[\x00-\x20\x7f]+`, "")), `^(url:|feed:|view-source:|blob:)+`, "")
 	scheme := url_scheme(text)
 	parts := regex.find_all_string_submatch_n(`^(?:([^\\/?#]*)@)?(\[[^\]]*\]|[^\\/?#:]*)`, authority(scheme, text), 1)[0]
 }
@@ -107,6 +107,6 @@ private_nets := [
 # whose address is written into the name.
 private_names := concat("", [
 	`^(localhost|(.*\.)?localhost|(.*\.)?localdomain|.*\.(local|internal|intranet|lan|home|corp|private|home\.arpa|svc|consul)|`,
-	`metadata|metadata\.google\..*|instance-data(\..*)?|kubernetes(\.default.*)?|`,
+	`metadata|metadata\.(google|azure|tencentyun|platformequinix|packet)\..*|instance-data(\..*)?|kubernetes(\.default.*)?|`,
 	`(.*\.)?(nip\.io|sslip\.io|xip\.io|localtest\.me|lvh\.me|vcap\.me|lacolhost\.com|rbndr\.us|1u\.ms|traefik\.me|readme\.localtest\.me))$`,
 ])
