@@ -101,6 +101,10 @@ func TestBadBundlesAreRefused(t *testing.T) {
 	}
 	away := serveBundles(t)
 	away.of(good, `"away"`)
+	raw := func(name, body string) []byte { return archive(t, []tar.Header{{Name: name}}, []string{body}) }
+	manifest := func(text string) map[string]string { return signed(".manifest", text) }
+	pax := tar.Header{Name: "x.rego", PAXRecords: map[string]string{"REGOGATE.x": strings.Repeat("x", 900_000)}}
+	deep := strings.Repeat(`{"a":`, 15_000) + "1" + strings.Repeat("}", 15_000)
 	tests := []struct {
 		name   string
 		answer any // archive, files, or http.HandlerFunc
@@ -125,6 +129,34 @@ func TestBadBundlesAreRefused(t *testing.T) {
 		{"hard link", link(tar.TypeLink), []string{"link"}},
 		{"device", link(tar.TypeChar), []string{"device"}},
 		{"a file twice", archive(t, []tar.Header{{Name: "x.rego"}, {Name: "./x.rego"}}, []string{deny, deny}), []string{"twice"}},
+		{"absolute path beside a file", archive(t, []tar.Header{{Name: "/x.rego"}, {Name: "x.rego"}}, []string{deny, deny}), []string{"twice"}},
+		{"path of another system", raw(`..\..\x.rego`, deny), []string{"plain path"}},
+		{"block device", link(tar.TypeBlock), []string{"device"}},
+		{"pipe", link(tar.TypeFifo), []string{"device"}},
+		{"a directory called like a policy", archive(t, []tar.Header{{Name: "x.rego/", Typeflag: tar.TypeDir}}, []string{""}), []string{"no .rego file"}},
+		{"PAX bomb", archive(t, []tar.Header{pax, pax, pax}, []string{deny, deny, deny}), []string{"larger than"}},
+		{"two archives", append(append([]byte{}, good...), good...), []string{"after the archive"}},
+		{"manifest that is none", manifest(`[]`), []string{"manifest"}},
+		{"manifest with an unknown member", manifest(`{"revision": "r2", "rots": ["tools"], "metadata": {"regogate": {"sequence": 6}}}`), []string{".manifest", "rots"}},
+		{"manifest with a name twice", replaced(signed(), ".manifest", `{"revision": "r2", "revision": "r3", "metadata": {"regogate": {"sequence": 6}}}`), []string{".manifest:1:", "twice"}},
+		{"manifest with something after it", replaced(signed(), ".manifest", `{"revision": "r2", "metadata": {"regogate": {"sequence": 6}}} {}`), []string{".manifest:1:", "after"}},
+		{"manifest not at the root", signed("settings/.manifest", `{"roots": [""]}`), []string{"manifest"}},
+		{"unknown member for the gate", manifest(`{"revision": "r2", "metadata": {"regogate": {"sequence": 6, "comon": []}}}`), []string{".manifest", "comon"}},
+		{"Rego that isn't UTF-8", signed("x.rego", deny+"deny contains \"\xff\" if true\n"), []string{"x.rego"}},
+		{"empty Rego", signed("x.rego", " \n"), []string{"x.rego"}},
+		{"data nested very deeply", replaced(signed(), "data.json", deep), []string{"data.json:1:"}},
+		{"data that is no object", signed("data.json", `[1]`), []string{"data"}},
+		{"data that is cut off", replaced(signed(), "data.json", "{\"settings\": {\"max\": 3}"), []string{"data.json:1:"}},
+		{"YAML and JSON of one place", signed("data.yaml", "settings: {max: 1000}\n"), []string{"data"}},
+		{"WebAssembly", signed("policy.wasm", "\x00asm\x01\x00\x00\x00"), []string{"compiled modules are not accepted"}},
+		{"a plan", signed("plan.json", `{"static": {}, "plans": {"plans": []}, "funcs": {}}`), []string{"compiled modules are not accepted"}},
+		{"a built-in that can't be bounded", signed("x.rego", deny+"deny contains \"a\" if bits.lsh(1, input.arguments.n) > 1\n"), []string{"x.rego:5:", "bits.lsh"}},
+		{"an unsigned alg", replaced(signed(), ".signatures.json", `{"signatures": ["eyJhbGciOiJub25lIiwia2lkIjoiazEifQ.eyJmaWxlcyI6W119."]}`), []string{"signature"}},
+		{"two files with signatures", replaced(signed(), "x/.signatures.json", signed()[".signatures.json"]), []string{"not at the bundle's root"}},
+		{"signatures with a name twice", replaced(signed(), ".signatures.json", `{"signatures": [], "signatures": ["a.b.c"]}`), []string{".signatures.json:1:", "twice"}},
+		{"sequence too large", manifest(`{"metadata": {"regogate": {"sequence": 99999999999999999999}}}`), []string{"sequence"}},
+		{"negative sequence", manifest(`{"metadata": {"regogate": {"sequence": -1}}}`), []string{"sequence"}},
+		{"sequence with a fraction", manifest(`{"metadata": {"regogate": {"sequence": 6.5}}}`), []string{"sequence"}},
 		{"roots overlapping in one bundle", signed(".manifest", `{"revision": "r2", "roots": ["tools", "tools/x", "settings"], "metadata": {"regogate": {"sequence": 6}}}`), []string{"overlap"}},
 		{"roots that leave out the package", signed(".manifest", `{"revision": "r2", "roots": ["settings"], "metadata": {"regogate": {"sequence": 6}}}`), []string{"roots"}},
 		{"missing package", signed(".manifest", `{"revision": "r2", "roots": ["tools", "settings"], "metadata": {"regogate": {"sequence": 6, "common": [{"package": "shared.all"}]}}}`), []string{"package-missing", ".manifest:1:1"}},

@@ -37,7 +37,7 @@ func newCollector(source string, maxBytes int64) *collector {
 func (c *collector) add(name string, r io.Reader) error {
 	clean := path.Clean("/" + name)
 	where := c.source + clean
-	if clean != "/"+strings.TrimPrefix(strings.TrimPrefix(name, "./"), "/") {
+	if clean != "/"+strings.TrimPrefix(strings.TrimPrefix(name, "./"), "/") || strings.ContainsFunc(name, notPlain) {
 		return fmt.Errorf("%s: %q is not a plain path below the bundle's root", c.source, name)
 	}
 	if c.seen[clean] {
@@ -159,15 +159,32 @@ func (c *collector) fromArchive(r io.Reader) error {
 			return fmt.Errorf("bundle %s: %q is a link or a device: only files and directories are accepted", c.source, h.Name)
 		}
 	}
-	// What follows the archive inside the stream is read for its checksum, within the limit.
-	rest, err := io.Copy(io.Discard, io.LimitReader(zr, c.left+1))
-	if err != nil {
-		return fmt.Errorf("bundle %s: damaged archive: %w: build it again", c.source, err)
-	}
-	if rest > c.left {
-		return c.tooLarge()
-	}
-	return nil
+	return c.padding(zr)
 }
+
+// padding reads what follows the archive inside the stream: for its checksum, within the
+// limit, and nothing but zeros. A second archive there would be the bundle for other
+// readers.
+func (c *collector) padding(r io.Reader) error {
+	buf := make([]byte, 32<<10)
+	for read := int64(0); ; {
+		n, err := r.Read(buf)
+		if read += int64(n); read > c.left {
+			return c.tooLarge()
+		}
+		if len(bytes.Trim(buf[:n], "\x00")) > 0 {
+			return fmt.Errorf("bundle %s: there is something after the archive: build it again", c.source)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("bundle %s: damaged archive: %w: build it again", c.source, err)
+		}
+	}
+}
+
+// notPlain are characters that some system reads as something else than part of a name.
+func notPlain(r rune) bool { return r == '\\' || r < ' ' || r == 0x7f }
 
 func (f file) reader() io.Reader { return bytes.NewBuffer(f.content) }

@@ -7,7 +7,9 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"runtime/debug"
 	"slices"
@@ -102,12 +104,39 @@ func (p *payload) judge(k keyring) (err error) {
 			return err
 		}
 	}
+	if err = p.checkManifest(); err != nil {
+		return err
+	}
 	if p.bundle, err = parse(p, len(k) > 0); err != nil {
 		return err
 	}
 	p.revision = regoeval.RevisionOf(p.bundle)
 	if p.sequence, err = regoeval.SequenceOf(p.bundle.Manifest); err != nil {
 		return regoeval.ParseError(p.label+"/.manifest", err)
+	}
+	return nil
+}
+
+// manifestMembers are what OPA's manifest has. A member that isn't one of them is a slip:
+// without its roots, say, a bundle would claim everything.
+var manifestMembers = []string{"revision", "roots", "rego_version", "file_rego_versions", "wasm", "metadata"}
+
+// checkManifest refuses what OPA would pass over in the manifest.
+func (p *payload) checkManifest() error {
+	i := slices.IndexFunc(p.files, func(f file) bool { return f.path == "/"+bundle.ManifestExt })
+	if i < 0 {
+		return nil
+	}
+	where, raw := p.label+p.files[i].path, p.files[i].content
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
+		return fmt.Errorf("%s:1:1: the manifest is not a JSON object", where)
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !slices.Contains(manifestMembers, name) {
+			line, col := position(raw, int64(bytes.Index(raw, []byte(`"`+name+`"`))))
+			return fmt.Errorf("%s:%d:%d: the manifest has the unknown member %q: what is for the gate goes into metadata.regogate, what is for others into metadata", where, line, col, name)
+		}
 	}
 	return nil
 }
