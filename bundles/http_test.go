@@ -141,8 +141,8 @@ func TestLongPolling(t *testing.T) {
 		mu.Unlock()
 		slowest = max(slowest, w.until(t, fmt.Sprintf("r%d", i+1)))
 	}
-	t.Logf("slowest of 10: %s", slowest)
-	require.Less(t, slowest, 5*time.Second) // half a second on a machine that does nothing else
+	t.Logf("long polling, from publication until in force: slowest of 10 %s (promised: 500ms)", slowest)
+	require.Less(t, slowest, within(500*time.Millisecond, 5*time.Second))
 	require.LessOrEqual(t, server.asked.Load(), int64(12), "held, and not asked again and again")
 }
 

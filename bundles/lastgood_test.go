@@ -53,8 +53,9 @@ func TestLastGoodDecidesWhileTheSourceIsDown(t *testing.T) {
 	w = watch(t, options(state))
 	require.Equal(t, policy.Denied, w.decide(t, 6).Code())
 	require.True(t, w.decide(t, 5).Allowed)
-	t.Logf("decided %s after the start", time.Since(began))
-	require.Less(t, time.Since(began), 5*time.Second) // under a second on a machine that does nothing else
+	took := time.Since(began)
+	t.Logf("with a server that is silent: decided %s after the start (promised: 1s)", took)
+	require.Less(t, took, within(time.Second, 5*time.Second))
 	require.Equal(t, "r2", w.Status().Revision)
 	require.True(t, w.Status().Bundles[0].LastGood)
 	require.Equal(t, "k1", w.Status().Bundles[0].KeyID)

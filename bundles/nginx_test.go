@@ -93,8 +93,8 @@ func TestNginxServesBundles(t *testing.T) {
 		require.Equal(t, policy.Denied, w.decide(t, n+1).Code())
 		require.True(t, w.decide(t, n).Allowed)
 	}
-	t.Logf("slowest of 5: %s", slowest)
-	require.Less(t, slowest, 10*time.Second) // 1.25 s on a machine that does nothing else
+	t.Logf("polling nginx, from publication until in force: slowest of 5 %s (promised: 2s)", slowest)
+	require.Less(t, slowest, within(2*time.Second, 10*time.Second))
 	require.Eventually(t, func() bool { return w.Status().Bundles[0].ETag != "" }, 20*time.Second, 20*time.Millisecond, "which counts after its second")
 	require.Equal(t, int64(6), w.Status().Activations)
 	require.NoError(t, os.Remove(filepath.Join(root, "bundle.tar.gz")))
@@ -104,5 +104,7 @@ func TestNginxServesBundles(t *testing.T) {
 	began := time.Now()
 	w = watch(t, o)
 	require.True(t, w.decide(t, 6).Allowed)
-	t.Logf("with nginx stopped: decided %s after the start", time.Since(began))
+	took := time.Since(began)
+	t.Logf("with nginx stopped: decided %s after the start (promised: 1s)", took)
+	require.Less(t, took, within(time.Second, 10*time.Second))
 }
