@@ -14,29 +14,26 @@ import (
 	"github.com/regogate/regogate/regoeval/internal/typecheck"
 )
 
-// maxShared is with how many tools packages for every tool are compared as well. What
-// they ask for, some of so many tools has.
-const maxShared = 32
-
 // arguments checks the rules against each tool's own input schema.
 func (v *verifier) arguments() {
 	shared := typecheck.Tallies{}
 	messages := map[*ast.Rule]bool{}
 	v.packages(messages)
-	for _, t := range v.Tools {
+	type checked struct{ deny, warn typecheck.Result }
+	results := make([]checked, len(v.Tools))
+	v.eachTool(v.memories, func(i int, t *policy.Tool, m *typecheck.Memory) {
+		rules := v.CheckableWithData(t.Server(), t.Name())
+		rules.Memory = m
+		packages, tool := v.For(t.Server(), t.Name()), regoeval.TypeOf(t)
+		results[i] = checked{typecheck.Check(rules, tool, v.setOf(packages, "deny")), typecheck.Check(rules, tool, v.setOf(packages, "warn"))}
+	})
+	for i, t := range v.Tools {
 		if why := t.SchemaErr(); why != nil {
 			v.fs.add(Finding{ID: idUnusable, Severity: Warning, Server: t.Server(), Tool: t.Name(),
 				Message: "every call to it is refused: " + why.Error(), Fix: "have its server declare a schema that can be used"}, nil)
 			continue
 		}
-		packages := v.For(t.Server(), t.Name())
-		if len(v.Tools) > maxShared {
-			packages = slices.DeleteFunc(packages, func(p regoeval.Surface) bool { return p.Common })
-		}
-		check := func(set string) typecheck.Result {
-			return typecheck.Check(v.CheckableWithData(t.Server(), t.Name()), regoeval.TypeOf(t), v.setOf(packages, set))
-		}
-		deny, warn := check("deny"), check("warn")
+		deny, warn := results[i].deny, results[i].warn
 		v.typeErrors(t, deny.Own, Error)
 		v.typeErrors(t, slices.DeleteFunc(warn.Own, func(f *typecheck.Finding) bool {
 			return slices.ContainsFunc(deny.Own, func(g *typecheck.Finding) bool {
@@ -56,14 +53,21 @@ func (v *verifier) arguments() {
 func (v *verifier) packages(messages map[*ast.Rule]bool) {
 	anyTool := typecheck.Tool{Arguments: projector.Arguments(nil)}
 	for _, p := range v.Packages() {
-		deny := typecheck.Check(v.CheckableWithData("", ""), anyTool, v.Rules(p, "deny"))
-		warn := typecheck.Check(v.CheckableWithData("", ""), anyTool, v.Rules(p, "warn"))
+		deny := typecheck.Check(v.checkable("", ""), anyTool, v.Rules(p, "deny"))
+		warn := typecheck.Check(v.checkable("", ""), anyTool, v.Rules(p, "warn"))
 		v.messages(deny.Elements, messages)
 		for s, r := range map[Severity]typecheck.Result{Error: deny, Warning: warn} {
 			v.typeErrors(nil, slices.DeleteFunc(r.Own, func(f *typecheck.Finding) bool { return !f.Kind.Once() }), s)
 		}
 		v.patterns(p, deny.Patterns, warn.Patterns)
 	}
+}
+
+// checkable are the rules for the type check of a tool, with the data as it is.
+func (v *verifier) checkable(server, tool string) typecheck.Rules {
+	r := v.CheckableWithData(server, tool)
+	r.Memory = v.memories[0]
+	return r
 }
 
 // elements reports elements of deny sets that can't be messages, by the tool's schema.

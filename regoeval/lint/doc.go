@@ -12,6 +12,6 @@
 // What is reported is certain; what isn't reported proves nothing. Rules are looked at
 // for the tools that are given: a package for several tools is only said to miss an
 // argument when none of them declares it, and a package for every tool only when it has
-// the name nearly right; with more than 32 tools that is left out. Tests, and packages
-// below data.system, have no part in decisions and are not looked at.
+// the name nearly right. Tests have no part in decisions and are not looked at; of
+// packages below data.system only the names of the rules are.
 package lint

@@ -2,11 +2,11 @@ package lint
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/regogate/regogate/policy"
 	"github.com/regogate/regogate/regoeval"
 	"github.com/regogate/regogate/regoeval/internal/projector"
 	"github.com/regogate/regogate/regoeval/internal/typecheck"
@@ -17,20 +17,16 @@ import (
 func (v *verifier) silence() {
 	said := map[string]bool{}
 	covered := map[string]bool{}
+	found := make([][]typecheck.Silence, len(v.Tools))
+	v.eachTool(v.quiet, func(i int, t *policy.Tool, m *typecheck.Memory) {
+		rules := v.setOf(v.For(t.Server(), t.Name()), "deny")
+		found[i] = typecheck.Silent(v.quietly(t.Server(), t.Name(), m), regoeval.TypeOf(t), rules, func(path string) bool { return below(path, "input") })
+	})
 	for i, t := range v.Tools {
-		packages := v.For(t.Server(), t.Name())
-		for _, p := range packages {
+		for _, p := range v.For(t.Server(), t.Name()) {
 			covered[p.Path] = true
 		}
-		if i >= maxShared {
-			packages = slices.DeleteFunc(packages, func(p regoeval.Surface) bool { return p.Common })
-		}
-		if t.SchemaErr() != nil {
-			continue
-		}
-		rules := v.setOf(packages, "deny")
-		found := typecheck.Silent(v.Checkable(t.Server(), t.Name()), regoeval.TypeOf(t), rules, func(path string) bool { return below(path, "input") })
-		v.silent(found, Finding{Server: t.Server(), Tool: t.Name()}, said)
+		v.silent(found[i], Finding{Server: t.Server(), Tool: t.Name()}, said)
 	}
 	// Of a tool that nobody has shown, the caller and what else every input document has.
 	anyTool := typecheck.Tool{Arguments: projector.Arguments(nil)}
@@ -43,11 +39,18 @@ func (v *verifier) silence() {
 		if !p.Common {
 			packages = append(packages, common...)
 		}
-		found := typecheck.Silent(v.Checkable("", ""), anyTool, v.setOf(packages, "deny"), func(path string) bool {
+		found := typecheck.Silent(v.quietly("", "", v.quiet[0]), anyTool, v.setOf(packages, "deny"), func(path string) bool {
 			return below(path, "input") && !below(path, "input.arguments")
 		})
 		v.silent(found, Finding{}, said)
 	}
+}
+
+// quietly are the rules for asking where they are silent, whatever the data.
+func (v *verifier) quietly(server, tool string, m *typecheck.Memory) typecheck.Rules {
+	r := v.Checkable(server, tool)
+	r.Memory = m
+	return r
 }
 
 func (v *verifier) commonPackages() []regoeval.Surface {

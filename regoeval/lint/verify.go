@@ -8,6 +8,7 @@ import (
 
 	"github.com/regogate/regogate/policy"
 	"github.com/regogate/regogate/regoeval"
+	"github.com/regogate/regogate/regoeval/internal/typecheck"
 )
 
 // Options say what to look at beside the bundle.
@@ -47,7 +48,7 @@ func Verify(ctx context.Context, s regoeval.Source, o Options) (r Report, err er
 	fs.contract(found)
 	r.Tools = len(o.Tools)
 	if i != nil {
-		v := &verifier{Inspection: i, Options: o, fs: &fs}
+		v := &verifier{Inspection: i, Options: o, fs: &fs, memories: memories(), quiet: memories()}
 		v.all()
 		r.Packages = len(i.Packages())
 	}
@@ -82,6 +83,8 @@ type verifier struct {
 	*regoeval.Inspection
 	Options
 	fs *findings
+	// memories are one for each worker, of checks with the data; quiet of those without.
+	memories, quiet []*typecheck.Memory
 }
 
 func (v *verifier) all() {

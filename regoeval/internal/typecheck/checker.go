@@ -20,6 +20,8 @@ type Rules struct {
 	ReplacedBuiltin func(name string) bool
 	// Data returns what the data document has at a place now; nil when that is no matter.
 	Data func(ref ast.Ref) (any, bool)
+	// Memory remembers what has nothing to do with the tool; nil remembers nothing.
+	Memory *Memory
 	// Own reports whether a package is written for the tool that is checked, and not
 	// for several.
 	Own func(path ast.Ref) bool
@@ -44,6 +46,8 @@ type checker struct {
 	over  map[string]*shape.Shape     // what `with` puts in place, by place
 
 	patterns map[string]*ast.Location // regular expressions that are asked
+	base     *checker                 // the same in every state, for what the state has no part in
+	quiet    bool                     // findings are of no interest
 }
 
 // A state is a part of the calls: those in which one value is absent, or of one kind.
@@ -66,6 +70,7 @@ type group struct {
 	shape *shape.Shape
 	verdict
 	reads map[string]*read
+	args  []*shape.Shape // kept, because their addresses are a part of the group's name
 }
 
 func newChecker(r Rules, t Tool, st state) *checker {
@@ -113,6 +118,16 @@ func (c *checker) rules(rules []*ast.Rule, args []*shape.Shape) (*shape.Shape, v
 		c.take(g.reads)
 		return g.shape, g.verdict
 	}
+	if c.base != nil && c.over == nil {
+		if g, ok := c.base.memo[key]; ok && g.reads[c.state.path] == nil {
+			c.take(g.reads)
+			return g.shape, g.verdict
+		}
+	}
+	if g, ok := c.remembered(key); ok {
+		c.take(g.reads)
+		return g.shape, g.verdict
+	}
 	if c.steps <= 0 {
 		return shape.Anything(), perhaps
 	}
@@ -130,8 +145,10 @@ func (c *checker) rules(rules []*ast.Rule, args []*shape.Shape) (*shape.Shape, v
 	}
 	g.reads = c.reads
 	c.reads, c.own, c.at = outer, own, at
+	g.args = args
 	c.take(g.reads)
 	c.memo[key] = g
+	c.remember(key, g)
 	return g.shape, g.verdict
 }
 

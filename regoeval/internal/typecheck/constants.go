@@ -50,6 +50,9 @@ func scalarsOf(s *shape.Shape) (vs []ast.Value, hints bool) {
 // checkConstants reports constants that make a built-in fail whatever the call: broken
 // patterns, times, numbers, networks.
 func (c *checker) checkConstants(e *ast.Expr, b *ast.Builtin, terms []*ast.Term, args []*shape.Shape) verdict {
+	if c.quiet {
+		return always
+	}
 	v := c.checkPatterns(e, b, args)
 	if !v.reached() || !slices.Contains(foldable, b.Name) {
 		return v
@@ -225,11 +228,11 @@ func (c *checker) checkPatterns(e *ast.Expr, b *ast.Builtin, args []*shape.Shape
 		var err error
 		switch {
 		case b.Name == "glob.match":
-			_, err = glob.Compile(string(s), '.')
+			err = c.compiles("glob "+string(s), func() error { _, err := glob.Compile(string(s), '.'); return err })
 		case !isRegex:
 			err = c.template(b, s, args)
 		default:
-			_, err = regexp.Compile(string(s))
+			err = c.compiles("regex "+string(s), func() error { _, err := regexp.Compile(string(s)); return err })
 			if c.patterns[string(s)] == nil {
 				c.patterns[string(s)] = e.Location
 			}
@@ -255,6 +258,19 @@ func (c *checker) checkPatterns(e *ast.Expr, b *ast.Builtin, args []*shape.Shape
 		break
 	}
 	return always
+}
+
+// compiles asks whether a pattern compiles, once.
+func (c *checker) compiles(key string, compile func() error) error {
+	if c.Memory == nil {
+		return compile()
+	}
+	err, known := c.Memory.compiled[key]
+	if !known {
+		err = compile()
+		c.Memory.compiled[key] = err
+	}
+	return err
 }
 
 // template says why a pattern with delimiters is none.

@@ -16,9 +16,9 @@ const (
 	longList   = 50   // a list that is better an object with its entries as keys
 )
 
-// base returns what the data document has at the longest beginning of a place that no
+// inData returns what the data document has at the longest beginning of a place that no
 // rule is at or below, and what is left of the place.
-func (c *checker) base(ref ast.Ref) (*shape.Shape, ast.Ref, bool) {
+func (c *checker) inData(ref ast.Ref) (*shape.Shape, ast.Ref, bool) {
 	if c.Data == nil {
 		return nil, nil, false
 	}
@@ -34,7 +34,16 @@ func (c *checker) base(ref ast.Ref) (*shape.Shape, ast.Ref, bool) {
 	if !ok {
 		return nil, nil, false
 	}
-	return dataShape(v, ref[:n].String()), ref[n:], true
+	place := ref[:n].String()
+	if c.Memory == nil {
+		return dataShape(v, place), ref[n:], true
+	}
+	s, known := c.Memory.data[place]
+	if !known {
+		s = dataShape(v, place)
+		c.Memory.data[place] = s
+	}
+	return s, ref[n:], true
 }
 
 // dataShape is what a value of the data is. It says of which kinds it and its parts

@@ -38,12 +38,14 @@ func (s Silence) States() []string {
 // places are asked about.
 func Silent(r Rules, t Tool, rules []*ast.Rule, only func(path string) bool) []Silence {
 	base := newChecker(r, t, state{})
+	base.quiet = true
 	reads := map[*ast.Rule]map[string]*read{}
-	alive := map[*ast.Rule]bool{}
+	alive, always := map[*ast.Rule]bool{}, map[*ast.Rule]bool{}
 	places := map[string]*read{}
 	for _, rule := range rules {
 		_, v, rs := base.ask(rule)
 		reads[rule], alive[rule] = rs, v.outcome != fails
+		always[rule] = v.outcome == holds || v.outcome == errs
 		for path, x := range rs {
 			if !only(path) {
 				continue
@@ -58,22 +60,33 @@ func Silent(r Rules, t Tool, rules []*ast.Rule, only func(path string) bool) []S
 	}
 	var out []Silence
 	for _, path := range slices.Sorted(maps.Keys(places)) {
-		out = append(out, silentAt(r, t, rules, path, places[path], reads, alive)...)
+		var readers []*ast.Rule
+		handled := false // by a rule that doesn't read it
+		for _, rule := range rules {
+			if reads[rule][path] != nil {
+				readers = append(readers, rule)
+			} else {
+				handled = handled || always[rule]
+			}
+		}
+		if !handled {
+			out = append(out, silentAt(base, readers, path, places[path], reads, alive)...)
+		}
 	}
 	return out
 }
 
-func silentAt(r Rules, t Tool, rules []*ast.Rule, path string, p *read, reads map[*ast.Rule]map[string]*read, alive map[*ast.Rule]bool) []Silence {
+func silentAt(base *checker, rules []*ast.Rule, path string, p *read, reads map[*ast.Rule]map[string]*read, alive map[*ast.Rule]bool) []Silence {
 	absent := map[*ast.Rule]verdict{}
 	handledAbsent := true
 	if p.optional && !strings.HasSuffix(path, "[_]") {
-		absent, handledAbsent = answers(r, t, rules, state{path: path, absent: true})
+		absent, handledAbsent = answers(base, rules, state{path: path, absent: true})
 	}
 	byKind := map[shape.Kinds]map[*ast.Rule]verdict{}
 	handled := map[shape.Kinds]bool{}
 	if !p.shape.Kinds.One() {
 		p.shape.Kinds.Each(func(k shape.Kinds) {
-			byKind[k], handled[k] = answers(r, t, rules, state{path: path, kind: k})
+			byKind[k], handled[k] = answers(base, rules, state{path: path, kind: k})
 		})
 	}
 	var out []Silence
@@ -107,10 +120,11 @@ func silentAt(r Rules, t Tool, rules []*ast.Rule, path string, p *read, reads ma
 	return out
 }
 
-// answers asks all rules in one state, and reports whether one of them certainly
-// refuses, or is certainly an error.
-func answers(r Rules, t Tool, rules []*ast.Rule, st state) (map[*ast.Rule]verdict, bool) {
-	c := newChecker(r, t, st)
+// answers asks rules in one state, and reports whether one of them certainly refuses,
+// or is certainly an error.
+func answers(base *checker, rules []*ast.Rule, st state) (map[*ast.Rule]verdict, bool) {
+	c := newChecker(base.Rules, Tool{}, st)
+	c.input, c.base, c.quiet = base.input, base, true
 	out := map[*ast.Rule]verdict{}
 	handled := false
 	for _, rule := range rules {

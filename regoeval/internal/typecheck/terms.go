@@ -22,9 +22,9 @@ func (c *checker) term(t *ast.Term, sc *scope) (*shape.Shape, verdict) {
 	case ast.Ref:
 		return c.ref(t, v, sc)
 	case *ast.Array:
-		return c.literal(shape.Array, v.Foreach, sc)
+		return c.constant(t, shape.Array, v.Foreach, sc)
 	case ast.Set:
-		return c.literal(shape.Set, v.Foreach, sc)
+		return c.constant(t, shape.Set, v.Foreach, sc)
 	case ast.Object:
 		return c.objectLiteral(v, sc)
 	case *ast.ArrayComprehension:
@@ -141,7 +141,7 @@ func (c *checker) data(t *ast.Term, ref ast.Ref, sc *scope) (*shape.Shape, verdi
 			return c.follow(s, v, ref[i+1:], t, sc)
 		}
 	}
-	if s, rest, ok := c.base(ref); ok {
+	if s, rest, ok := c.inData(ref); ok {
 		s, v := c.follow(s, perhaps, rest, t, sc)
 		return s, v.capped()
 	}
