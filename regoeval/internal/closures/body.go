@@ -18,7 +18,7 @@ type body struct {
 	// below holds locals that were reached from data by a reference.
 	below map[ir.Local]bool
 	// keyed holds what partial rules over data came to (see keyed.go).
-	keyed map[ir.Local]bool
+	keyed map[ir.Local]keyedKind
 	// saves holds locals that keep a version of input or data, for `with` to come back to.
 	saves map[ir.Local]bool
 	guard *guard

@@ -111,7 +111,7 @@ func (b *body) callFunction(fn *function, s *ir.CallStmt) statement {
 
 // callByPath compiles a call of the rule that values of the evaluation name.
 func (b *body) callByPath(s *ir.CallDynamicStmt) statement {
-	b.keyed[s.Result] = len(b.compilation.keyed) > 0
+	b.keyed[s.Result] = keyedByPath(b.compilation.keyed)
 	path, t, byPath := b.operands(s.Path), int(s.Result), b.byPath
 	return func(f *frame) int {
 		if !f.step() {

@@ -18,9 +18,9 @@ type compilation struct {
 	program  *Program
 	byName   map[string]*function
 	byPath   map[string]*function
-	query    *ir.Func          // the query as a function, nil for a rule
-	aliases  map[string]*alias // by function
-	keyed    map[string]bool   // partial rules over data (see keyed.go)
+	query    *ir.Func             // the query as a function, nil for a rule
+	aliases  map[string]*alias    // by function
+	keyed    map[string]keyedKind // partial rules over data (see keyed.go)
 	literals *literals
 	foldData bool // no `with` replaces data: it is a constant
 	slotKeys map[slotKey]int
@@ -184,7 +184,7 @@ func (c *compilation) function(fn *function, f *ir.Func) {
 	}
 	var guards []*guard
 	for _, b := range f.Blocks {
-		body := &body{compilation: c, fn: fn, first: ir.Local(first), all: all, uses: newUses(), known: map[ir.Local]operand{}, below: map[ir.Local]bool{}, keyed: map[ir.Local]bool{}, saves: map[ir.Local]bool{}}
+		body := &body{compilation: c, fn: fn, first: ir.Local(first), all: all, uses: newUses(), known: map[ir.Local]operand{}, below: map[ir.Local]bool{}, keyed: map[ir.Local]keyedKind{}, saves: map[ir.Local]bool{}}
 		body.uses.block(b)
 		body.guard = &guard{open: true}
 		fn.blocks = append(fn.blocks, body.block(b.Stmts))

@@ -1,6 +1,8 @@
 package closures
 
 import (
+	"slices"
+
 	"github.com/open-policy-agent/opa/v1/ir"
 )
 
@@ -15,6 +17,9 @@ import (
 func (b *body) not(s *ir.NotStmt) statement {
 	test, ok := markerOf(s)
 	if !ok {
+		if endsWithScan(s.Block) {
+			panic(unsupported("the plan of a `not` of the older kind doesn't say whether the negated reference, through data and rules of the same name, holds; in %s:%d", b.loc(s.GetLocation()).File, s.GetLocation().Row))
+		}
 		return b.notBlock(s.Block.Stmts)
 	}
 	n := len(s.Block.Stmts)
@@ -36,6 +41,20 @@ func (b *body) not(s *ir.NotStmt) statement {
 		}
 		return next
 	}
+}
+
+// endsWithScan reports whether the end of a block is reached whatever an iteration finds:
+// `not data.d[input.x]` of the older kind, where data.d is in data and has rules as well
+// (docs/adr/0021).
+func endsWithScan(b *ir.Block) bool {
+	if len(b.Stmts) == 0 {
+		return false
+	}
+	last := b.Stmts[len(b.Stmts)-1]
+	if _, ok := last.(*ir.ScanStmt); ok {
+		return true
+	}
+	return slices.ContainsFunc(nested(last), endsWithScan)
 }
 
 // notBlock holds where the statements don't.

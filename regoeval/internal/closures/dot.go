@@ -11,8 +11,8 @@ import (
 // dot compiles a look-up: of a slot where the path is constant, of a constant where
 // the document is.
 func (b *body) dot(s *ir.DotStmt, rest []ir.Stmt) compiled {
-	if l, ok := s.Source.Value.(ir.Local); ok && b.keyed[l] {
-		return b.dotKeyed(s)
+	if l, ok := s.Source.Value.(ir.Local); ok && b.keyed[l] != notKeyed {
+		return b.dotKeyed(s, b.keyed[l])
 	}
 	return b.dotPlain(s, rest)
 }

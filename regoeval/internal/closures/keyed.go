@@ -8,26 +8,50 @@ import (
 )
 
 // Where a rule looks one key of a partial rule up, topdown evaluates the partial rule
-// for that key alone. If its body then looks the key up in data, the key is part of a
-// path of the store, in which 1 is "1" as well, and "1" an index: o[k] := v if some k, v
-// in data.m has a member 1 although data.m only has "1". A plan makes the whole object,
-// and finds none; or finds one, where topdown says that two are in conflict. A look-up
-// of a key that has such a twin in data is left to topdown, and so is one of a
-// collection, which is no part of a path: topdown has an error for it.
+// for that key alone; a plan makes the whole object, and looks the key up in that. Keys
+// that are equal, but not written alike, are then not the same: the body that is
+// evaluated for 1.0 sees 1.0, and 1e0 is no index.
+//
+// If the body looks the key up in data, the key is part of a path of the store, in which
+// 1 is "1" as well, and "1" an index: o[k] := v if some k, v in data.m has a member 1
+// although data.m only has "1". A plan finds none; or finds one, where topdown says that
+// two are in conflict. And a collection is no part of a path: topdown has an error for it.
+//
+// A look-up of a key that may have such a twin is left to topdown.
 
-// keyedFuncs are partial rules that ask for the keys of data, or use such a rule.
-func keyedFuncs(plan *ir.Policy, funcs []*ir.Func) map[string]bool {
+// keyedKind says how a rule, or what it came to, depends on the key that is asked for.
+type keyedKind uint8
+
+const (
+	notKeyed  keyedKind = iota
+	keyed               // a partial rule
+	keyedData           // a partial rule that asks for the keys of data, or uses such a rule
+)
+
+func keyedFuncs(plan *ir.Policy, funcs []*ir.Func) map[string]keyedKind {
 	used := map[*ir.Func]bool{}
 	for _, f := range funcs {
 		used[f] = true
 	}
-	keyed := map[string]bool{}
+	kinds := map[string]keyedKind{}
 	for _, f := range plan.Funcs.Funcs { // what is called comes first
-		if used[f] && isPartial(f) && iteratesOverData(f, keyed) {
-			keyed[f.Name] = true
+		if used[f] && isPartial(f) {
+			kinds[f.Name] = keyed
+			if iteratesOverData(f, kinds) {
+				kinds[f.Name] = keyedData
+			}
 		}
 	}
-	return keyed
+	return kinds
+}
+
+// keyedByPath is what a call of any of them may come to.
+func keyedByPath(kinds map[string]keyedKind) keyedKind {
+	out := notKeyed
+	for _, k := range kinds {
+		out = max(out, k)
+	}
+	return out
 }
 
 // isPartial reports whether the bodies of a function add to one collection. Below a
@@ -47,7 +71,7 @@ func isPartial(f *ir.Func) bool {
 	return false
 }
 
-func iteratesOverData(f *ir.Func, keyed map[string]bool) bool {
+func iteratesOverData(f *ir.Func, kinds map[string]keyedKind) bool {
 	found := false
 	for _, b := range f.Blocks {
 		uses := newUses()
@@ -67,9 +91,9 @@ func iteratesOverData(f *ir.Func, keyed map[string]bool) bool {
 				found = found || below[s.Source] && uses.read[s.Key] > 0
 				below[s.Value] = below[s.Value] || below[s.Source]
 			case *ir.CallStmt:
-				found = found || keyed[s.Func]
+				found = found || kinds[s.Func] == keyedData
 			case *ir.CallDynamicStmt:
-				found = found || len(keyed) > 0
+				found = found || keyedByPath(kinds) == keyedData
 			}
 		})
 	}
@@ -77,19 +101,23 @@ func iteratesOverData(f *ir.Func, keyed map[string]bool) bool {
 }
 
 // dotKeyed compiles a look-up in what such a rule came to.
-func (b *body) dotKeyed(s *ir.DotStmt) compiled {
-	b.keyed[s.Target] = true
+func (b *body) dotKeyed(s *ir.DotStmt, kind keyedKind) compiled {
+	b.keyed[s.Target] = kind
 	key := b.operand(s.Key)
 	plainDot := b.dotPlain(s, nil)
-	if key.isConstantText() && !readsAsNumber(key.constant.val.s) || plainDot.run == nil {
+	if key.isConstantText() && (kind == keyed || !readsAsNumber(key.constant.val.s)) || plainDot.run == nil {
 		return plainDot
 	}
-	twins := b.data.twins()
-	if !b.foldData { // it isn't this document that is looked into
+	var twins *twinKeys
+	switch {
+	case kind == keyed:
+	case b.foldData:
+		twins = b.data.twins()
+	default: // it isn't this document that is looked into
 		twins = &twinKeys{all: true}
 	}
 	return plain(func(f *frame) int {
-		if k := key.get(f); k.defined() && twins.mayHave(k) {
+		if k := key.get(f); k.defined() && twins.mayHave(f.eval, k) {
 			f.eval.halt(ErrUnsure)
 			return stop
 		}
@@ -140,26 +168,47 @@ func (t *twinKeys) find(x any) {
 	}
 }
 
-func (t *twinKeys) mayHave(k *val) bool {
+// mayHave reports whether a key may have a twin; with t nil, in no data.
+func (t *twinKeys) mayHave(e *evaluation, k *val) bool {
 	switch k.kind {
 	case null, boolean:
 		return false
 	case text:
-		if t.all {
-			return readsAsNumber(k.s)
-		}
-		i, err := strconv.Atoi(k.s)
-		return err == nil && i >= 0 && i < t.longest
+		return t != nil && t.hasIndex(k.s)
 	case number:
-		if t.all {
-			return true
-		}
-		name := k.s
-		if name == "" {
-			name = strconv.FormatInt(k.n, 10)
-		}
-		_, ok := t.names[name]
-		return ok
+		return !k.plain() || t != nil && t.hasName(k)
 	}
-	return true
+	return t != nil || !plainNumbers(k.toTerm(e))
+}
+
+func (t *twinKeys) hasIndex(s string) bool {
+	if t.all {
+		return readsAsNumber(s)
+	}
+	i, err := strconv.Atoi(s)
+	return err == nil && i >= 0 && i < t.longest
+}
+
+func (t *twinKeys) hasName(k *val) bool {
+	if t.all {
+		return true
+	}
+	_, ok := t.names[strconv.FormatInt(k.n, 10)]
+	return ok
+}
+
+// plain reports whether a number is written in the one way in which everybody writes it.
+func (v *val) plain() bool { return v.exact && (v.n != 0 || v.s == "" || v.s == "0") }
+
+// plainNumbers reports the same for all that are in a value.
+func plainNumbers(x ast.Value) bool {
+	found := false
+	ast.WalkTerms(ast.NewTerm(x), func(t *ast.Term) bool {
+		if n, ok := t.Value.(ast.Number); ok {
+			v := numberVal(string(n))
+			found = found || !v.plain()
+		}
+		return found
+	})
+	return !found
 }
