@@ -75,12 +75,18 @@ func (l loader) checkTests(s Source, entries []*entry, data *closures.Data) erro
 	if tests == nil {
 		return l.ctx.Err()
 	}
+	return l.compareTests(tests, tests.compiler, entries, data)
+}
+
+// compareTests evaluates tests with topdown, and with programs made of compiled rules:
+// the same rules.
+func (l loader) compareTests(tests *Ruleset, compiled *ast.Compiler, entries []*entry, data *closures.Data) error {
 	var body ast.Body
 	refs := testRefs(tests.compiler)
 	for i, ref := range refs {
 		body.Append(ast.Equality.Expr(ast.VarTerm(fmt.Sprintf("test%d@", i)), ast.NewTerm(ref)))
 	}
-	plan, err := closures.NewPlan(l.ctx, tests.compiler, body, tests.builtins)
+	plan, err := closures.NewPlan(l.ctx, compiled, body, tests.builtins)
 	if err != nil {
 		return l.ctx.Err() // tests that can't be planned show nothing
 	}
