@@ -117,8 +117,7 @@ findings contains lib.finding("commands.inline", s.entry, "the command gives an 
 	pattern := lib.inline_code[regex.replace(name, `[0-9.]+$`, "")]
 	some i, w in s.words
 	i > 0
-	some text in {w, trim(s.raw[i], "'")}
-	regex.match(pattern, text)
+	regex.match(pattern, w)
 	not belongs_to_script(array.slice(s.words, 1, i))
 }
 
@@ -128,9 +127,18 @@ belongs_to_script(before) if {
 	regex.match(`^-m|\.(py|js|mjs|cjs|ts|tsx|rb|pl|php|sh|bash|zsh|lua|r|jl)$`, w)
 }
 
+# What awk runs stands in quotes of its own.
+findings contains lib.finding("commands.inline", s.entry, "the command gives an interpreter its program: put it into a file that can be looked at") if {
+	some s in lib.segments
+	count(s.ran & {"awk", "gawk", "mawk", "nawk"}) > 0
+	some w in s.raw
+	regex.match(`\|\s*"`, w)
+}
+
 # A shell with a command line of its own, as an argument of any program.
 findings contains lib.finding("commands.inline", s.entry, "the command gives an interpreter its program: put it into a file that can be looked at") if {
 	some s in lib.segments
+	regex.match(`sh -[a-z-]*c`, s.line)
 	not regex.match(`^(echo|printf|grep|egrep|rg|ag|git (commit|log|grep|tag|notes)|gh|glab)\b`, s.line)
 	some i, w in s.words
 	i > 0
@@ -198,8 +206,10 @@ findings contains lib.finding("commands.upload", s.entry, "the command sends a f
 
 findings contains lib.finding("commands.environment", l.entry, "the command sets a variable that makes programs load other code") if {
 	some l in lib.lines
+	contains(l.text, "=")
 	some t in l.tokens
-	regex.match(concat("|", [lib.loading_variables, `^PATH=[^$]*$`, `^(PATH|SHELL|PYTHONPATH|NODE_PATH|CLASSPATH)=(.*:)?/(tmp|var/tmp|dev/shm)(/|:|$)|^PATH=(.*:)?\.(:|$)`]), lib.bare(t))
+	contains(t, "=")
+	regex.match(loading, lib.bare(t))
 	not regex.match(lib.harmless_variables, lib.bare(t))
 }
 
@@ -222,8 +232,13 @@ findings contains lib.about("commands.environment", array.concat(at, [i]), "the 
 	loads(value)
 }
 
+loading := concat("|", [lib.loading_variables, `^PATH=[^$]*$|^PATH=(.*:)?\.(:|$)`, for_everybody])
+
+# Directories that anybody on the machine may write to.
+for_everybody := `^(PATH|SHELL|PYTHONPATH|NODE_PATH|CLASSPATH)=(.*:)?/(tmp|var/tmp|dev/shm)(/|:|$)`
+
 loads(assignment) if {
-	regex.match(concat("|", [lib.loading_variables, `^(PATH|SHELL|PYTHONPATH|NODE_PATH|CLASSPATH)=(.*:)?/(tmp|var/tmp|dev/shm)(/|:|$)`]), assignment)
+	regex.match(concat("|", [lib.loading_variables, for_everybody]), assignment)
 	not regex.match(lib.harmless_variables, assignment)
 }
 

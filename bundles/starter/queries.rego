@@ -34,7 +34,9 @@ relevant if count(lib.present & {"query", "cypher", "code", "sql"}) > 0
 
 relevant if regex.match(`[$]|type|label|relation|kind`, lib.name_text)
 
-relevant if regex.match(`[$]|(?i:mutation)`, lib.document)
+relevant if contains(lib.document, "$")
+
+relevant if contains(lower(lib.document), "mutation")
 
 graph_tool if count(lib.tool_words & {"neo4j", "cypher", "memgraph", "falkordb", "graph", "kuzu", "neptune"}) > 0
 

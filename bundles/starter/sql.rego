@@ -127,7 +127,8 @@ findings contains lib.finding("sql.write", e, "the SQL changes data or writes a 
 
 findings contains lib.finding("sql.function", e, "the SQL calls a function that reads files, reaches the network, changes the session or waits") if {
 	some [e, r] in readings
-	regex.match(functions, r)
+	called := regex.find_n(`(\b(from|join) )?[\w$]+( ?\. ?[\w$]+)* ?\(`, r, -1)
+	regex.match(functions, concat(" ", called))
 }
 
 functions := concat("", [

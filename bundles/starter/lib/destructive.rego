@@ -78,6 +78,7 @@ harmless_variables := `^(GIT_)?(PAGER|MANPAGER|EDITOR|VISUAL|SEQUENCE_EDITOR)=(c
 named_paths(s) := {path(object.union(s.entry, {"value": v})) |
 	some i, w in s.words
 	i > 0
+	regex.match(`[/\\~.]|credentials|id_`, w)
 	v := regex.replace(w, `^(-{1,2}[\w-]*=?|@|\w+=@?)?(fileb?:(//(localhost)?)?)?`, "")
 	regex.match(`[/\\~.]|credentials|^id_`, v)
 	not regex.match(`^[a-z][a-z0-9+.-]*://|\s`, v)
