@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/bundle"
@@ -45,18 +47,9 @@ type fixture struct {
 
 // newFixture writes a bundle and loads it both ways.
 func newFixture(ctx context.Context, dir string, modules map[string]string, settings any) (*fixture, error) {
-	data, err := json.Marshal(map[string]any{"settings": settings})
+	err := writeBundle(dir, modules, settings)
 	if err != nil {
 		return nil, err
-	}
-	files := map[string]string{"data.json": string(data), ".manifest": `{"revision":"bench","roots":["tools","settings"]}`}
-	for name, source := range modules {
-		files[name] = source
-	}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			return nil, err
-		}
 	}
 	f := &fixture{dir: dir}
 	if f.rules, err = load(ctx, dir, regoeval.Topdown); err != nil {
@@ -71,6 +64,22 @@ func newFixture(ctx context.Context, dir string, modules map[string]string, sett
 	}
 	f.plain, err = rego.New(rego.Query("data.tools."+tool+".deny"), rego.ParsedBundle("b", &b), rego.StrictBuiltinErrors(true)).PrepareForEval(ctx)
 	return f, err
+}
+
+// writeBundle writes modules and settings as a bundle.
+func writeBundle(dir string, modules map[string]string, settings any) error {
+	data, err := json.Marshal(map[string]any{"settings": settings})
+	if err != nil {
+		return err
+	}
+	files := map[string]string{"data.json": string(data), ".manifest": `{"revision":"bench","roots":["tools","settings"]}`}
+	maps.Copy(files, modules)
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func load(ctx context.Context, dir string, engine regoeval.Engine) (policy.Ruleset, error) {
@@ -100,7 +109,7 @@ func (open) Cover(*policy.Tool) policy.Coverage {
 
 // decide returns a subject that decides one call with a gate of its own.
 func decide(name string, rules policy.Ruleset, schema []byte, arguments string) (measure.Subject, error) {
-	gate, err := policy.NewGate(policy.Options{Arguments: strictjson.Limits{Bytes: 64 << 20}, Schema: policy.SchemaOptions{Steps: 10_000_000}})
+	gate, err := policy.NewGate(policy.Options{Arguments: strictjson.Limits{Bytes: 64 << 20}, Schema: policy.SchemaOptions{Steps: 10_000_000}, Timeout: time.Minute}) // a busy machine ends no decision
 	if err != nil {
 		return measure.Subject{}, err
 	}

@@ -62,25 +62,31 @@ func loadSection(ctx context.Context, o options) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	if _, err := newFixture(ctx, dir, manyTools(1000), peers.Settings(authors)); err != nil {
+	if err := writeBundle(dir, manyTools(1000), peers.Settings(authors)); err != nil {
 		return report{}, err
 	}
-	var took measure.Result
-	took.Name = "loading 1,000 tools of 16 rules"
-	before, most := heap(), uint64(0)
-	for range 3 {
-		start := time.Now()
-		rules, err := load(ctx, dir, regoeval.Topdown)
+	var r report
+	for _, e := range []regoeval.Engine{regoeval.Topdown, regoeval.Compiled} {
+		took, most, err := loads(ctx, dir, e, min(3, o.Repeats))
 		if err != nil {
 			return report{}, err
 		}
-		took.Times = append(took.Times, time.Since(start))
-		most = max(most, heap()-before)
-		runtime.KeepAlive(rules)
+		r.results = append(r.results, took)
+		r.notes = append(r.notes, fmt.Sprintf("%s: heap after a collection %.0f MB (goal ≤ 250 MB), median load %s (goal ≤ 6 s), %s for each tool.",
+			e, float64(most)/1e6, short(took.Median()), short(took.Median()/1000)))
 	}
-	r := report{results: []measure.Result{took}, notes: []string{
-		fmt.Sprintf("Heap after a collection: %.0f MB for the 1,000 tools (goal ≤ 250 MB). Median load %s (goal ≤ 6 s).", float64(most)/1e6, short(took.Median())),
-	}}
+	one, err := folder(o, "load1")
+	if err != nil {
+		return report{}, err
+	}
+	if err := writeBundle(one, manyTools(1), peers.Settings(authors)); err != nil {
+		return report{}, err
+	}
+	cost, err := compileCost(ctx, one)
+	if err != nil {
+		return report{}, err
+	}
+	r.notes = append(r.notes, fmt.Sprintf("Compiling one tool's 16 rules adds %s to its load (goal ≤ 3 ms).", short(cost)))
 	rest, swapping, err := swaps(ctx, o)
 	if err != nil {
 		return r, err
@@ -89,6 +95,44 @@ func loadSection(ctx context.Context, o options) (report, error) {
 	r.notes = append(r.notes, fmt.Sprintf("A decision's 99th percentile: %s at rest, %s while rulesets are swapped 100 times a second: %.2f (goal ≤ 2).",
 		short(rest.Quantile(0.99)), short(swapping.Quantile(0.99)), float64(swapping.Quantile(0.99))/float64(rest.Quantile(0.99))))
 	return r, nil
+}
+
+// loads times loading a bundle and says what the ruleset takes.
+func loads(ctx context.Context, dir string, e regoeval.Engine, repeats int) (took measure.Result, most uint64, err error) {
+	took.Name = fmt.Sprintf("loading 1,000 tools of 16 rules, %s", e)
+	before := heap()
+	for range max(1, repeats) {
+		start := time.Now()
+		rules, err := load(ctx, dir, e)
+		if err != nil {
+			return took, most, err
+		}
+		took.Times = append(took.Times, time.Since(start))
+		if after := heap(); after > before {
+			most = max(most, after-before)
+		}
+		runtime.KeepAlive(rules)
+	}
+	return took, most, nil
+}
+
+// compileCost is what the compiled engine adds to the load of one tool: the median of
+// differences between loads in turn.
+func compileCost(ctx context.Context, dir string) (time.Duration, error) {
+	var more []time.Duration
+	for range 15 {
+		var took [2]time.Duration
+		for i, e := range []regoeval.Engine{regoeval.Topdown, regoeval.Compiled} {
+			start := time.Now()
+			if _, err := load(ctx, dir, e); err != nil {
+				return 0, err
+			}
+			took[i] = time.Since(start)
+		}
+		more = append(more, took[1]-took[0])
+	}
+	slices.Sort(more)
+	return more[len(more)/2], nil
 }
 
 // swaps times single decisions at rest and while another goroutine swaps rulesets that
@@ -159,29 +203,47 @@ func parallelSection(ctx context.Context, o options) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	one, err := decide("", f.rules, inputSchema, peers.Arguments)
-	if err != nil {
-		return report{}, err
+	r := report{}
+	var list []measure.Subject
+	for _, x := range []struct {
+		engine regoeval.Engine
+		rules  policy.Ruleset
+	}{{regoeval.Topdown, f.rules}, {regoeval.Compiled, f.compiled}} {
+		one, err := decide("", x.rules, inputSchema, peers.Arguments)
+		if err != nil {
+			return report{}, err
+		}
+		alone, together := by(x.engine, "640 decisions by one goroutine"), by(x.engine, "640 decisions by 64 goroutines")
+		list = append(list, measure.Subject{Name: alone, Run: times(one.Run, batch)}, measure.Subject{Name: together, Run: inParallel(one.Run)})
+		r.compare = append(r.compare, comparison{of: alone, to: together, goal: 1.4, least: true})
 	}
-	const batch = 640
-	alone := func() error {
-		for range batch {
-			if err := one.Run(); err != nil {
+	r.results = measure.Interleaved(o.Options, list)
+	return r, nil
+}
+
+const batch = 640
+
+// times does something n times.
+func times(do func() error, n int) func() error {
+	return func() error {
+		for range n {
+			if err := do(); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	together := func() error {
+}
+
+// inParallel does something batch times, by 64 goroutines.
+func inParallel(do func() error) func() error {
+	return func() error {
 		var wg sync.WaitGroup
 		errs := make(chan error, 64)
 		for range 64 {
 			wg.Go(func() {
-				for range batch / 64 {
-					if err := one.Run(); err != nil {
-						errs <- err
-						return
-					}
+				if err := times(do, batch/64)(); err != nil {
+					errs <- err
 				}
 			})
 		}
@@ -189,9 +251,4 @@ func parallelSection(ctx context.Context, o options) (report, error) {
 		close(errs)
 		return <-errs
 	}
-	const a, b = "640 decisions by one goroutine", "640 decisions by 64 goroutines"
-	return report{
-		results: measure.Interleaved(o.Options, []measure.Subject{{Name: a, Run: alone}, {Name: b, Run: together}}),
-		compare: []comparison{{of: a, to: b, goal: 1.4, least: true}},
-	}, nil
 }

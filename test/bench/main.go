@@ -55,6 +55,8 @@ var sections = []section{
 	{"decision", "One decision: 16 rules, 363 bytes of arguments", decisionSection},
 	{"large", "5 MB of arguments, of which the rules read little", largeSection},
 	{"rules", "Rules that compare for equality: 10 and 1,000", rulesSection},
+	{"shapes", "Other kinds of rules", shapesSection},
+	{"starter", "The starter bundle, on a call with a text", starterSection},
 	{"stdio", "A call over stdio, 100 bytes, one rule", stdioSection},
 	{"http", "A call over HTTP, 100 bytes, one rule", httpSection},
 	{"load", "Loading 1,000 tools of 16 rules, and decisions while rulesets are swapped", loadSection},
