@@ -253,9 +253,12 @@ func (e *evaluation) builtin(b *builtin, f *frame, args []operand) (out val) {
 	})
 	if err != nil {
 		var halt topdown.Halt
-		if errors.As(err, &halt) {
+		switch ended := e.ctx.Err(); {
+		case ended != nil: // and a built-in that looks says so in its own words
+			e.halt(ended)
+		case errors.As(err, &halt):
 			e.halt(halt.Err)
-		} else {
+		default:
 			e.fail(err)
 		}
 		return val{}
