@@ -57,6 +57,7 @@ func (l loader) checkContract(fs *findings, g gathered) map[*ast.Rule]bool {
 		l.checkNames(fs, e, r.reached)
 	}
 	l.checkNot(fs, r.reached)
+	l.checkMask(fs)
 	return r.reached
 }
 

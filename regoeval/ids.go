@@ -28,5 +28,6 @@ const (
 	idAnnotation   = "schema-annotation" // the author declares schemas
 	idSettings     = "settings"          // settings of the wrong type, or unknown
 	idPins         = "pins"              // data.pinned that can't be read
+	idLogMask      = "log-mask"          // data.system.log.mask that would lose every record
 	idEngine       = "engine"            // OPA failed in a way that it should not
 )

@@ -53,12 +53,12 @@ func TestMask(t *testing.T) {
 		"condition":       {mask: `mask contains "/input/arguments/email" if input.input.tool.name == "t"`, erased: []string{"/input/arguments/email"}, gone: []string{"alice"}},
 		"other condition": {mask: `mask contains "/input/arguments/email" if input.input.tool.name == "u"`},
 		"undefined":       {mask: `mask := ["/input"] if input.input.nothing`},
-		"path prefix":     {mask: `mask contains "/labels"`, dropped: true},
-		"no slash":        {mask: `mask contains "input"`, dropped: true},
-		"op":              {mask: `mask contains {"op": "erase", "path": "/input"}`, dropped: true},
-		"no op":           {mask: `mask contains {"path": "/input"}`, dropped: true},
-		"number":          {mask: `mask contains 7`, dropped: true},
-		"object":          {mask: `mask := {"/input": true}`, dropped: true},
+		"path prefix":     {mask: `mask contains p if p := concat("", ["/labels", input.code])`, dropped: true},
+		"no slash":        {mask: `mask contains p if p := concat("", ["input", input.code])`, dropped: true},
+		"op":              {mask: `mask contains {"op": o, "path": "/input"} if o := concat("", ["erase", input.code])`, dropped: true},
+		"no op":           {mask: `mask contains o if o := object.remove({"op": "remove", "path": input.path}, ["op"])`, dropped: true},
+		"number":          {mask: `mask contains n if n := count(input.code)`, dropped: true},
+		"object":          {mask: `mask := o if o := {"/input": input.allowed}`, dropped: true},
 		"error":           {mask: `mask contains "/input/x" if to_number(input.input.tool.name) > 1`, dropped: true},
 	}
 	for name, tt := range tests {

@@ -40,26 +40,35 @@ func (e *Event) document() map[string]any {
 	}
 }
 
+// Check says why op means nothing, whatever the event.
+func (op Op) Check() error {
+	parts := strings.Split(op.Path, "/")
+	switch {
+	case len(parts) < 2 || parts[0] != "":
+		return fmt.Errorf("the path %q doesn't begin with a slash", op.Path)
+	case op.Op != "remove" && op.Op != "upsert":
+		return fmt.Errorf("the op %q is neither remove nor upsert", op.Op)
+	case !slices.Contains([]string{"input", "result", "nd_builtin_cache"}, parts[1]):
+		return fmt.Errorf("the path %q is below neither /input nor /result", op.Path)
+	}
+	return nil
+}
+
 // apply does what op says to the event. What it takes away counts as a secret. A path
 // that isn't there is no error, as in OPA; an operation that means nothing is one.
 func (op Op) apply(e *Event, m *mask) error {
+	if err := op.Check(); err != nil {
+		return fmt.Errorf("data.system.log.mask: %w", err)
+	}
 	parts := strings.Split(op.Path, "/")
-	if len(parts) < 2 || parts[0] != "" {
-		return fmt.Errorf("data.system.log.mask: the path %q doesn't begin with a slash", op.Path)
-	}
-	if op.Op != "remove" && op.Op != "upsert" {
-		return fmt.Errorf("data.system.log.mask: the op %q is neither remove nor upsert", op.Op)
-	}
 	var root *any
 	switch parts[1] {
 	case "input":
 		root = &e.Input
 	case "result":
 		root = &e.Result
-	case "nd_builtin_cache": // there is none: nothing in a bundle depends on more than its input
+	default: // nd_builtin_cache: there is none, for nothing in a bundle depends on more than its input
 		return nil
-	default:
-		return fmt.Errorf("data.system.log.mask: the path %q is below neither /input nor /result", op.Path)
 	}
 	if *root == nil {
 		return nil
