@@ -124,6 +124,9 @@ type Question struct {
 func (b *Box) Ask(name string) *Question {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if _, ok := b.tools[name]; ok && b.fresh() && b.failure == nil {
+		return &Question{name: name, run: b.done} // learned since Lookup had no answer
+	}
 	q := &Question{name: name, run: b.begun + 1}
 	if underWay := b.begun > b.done; underWay && !b.fresh() && b.begunAt == b.changes {
 		q.run = b.begun // it began after all that makes the list in force unreliable
