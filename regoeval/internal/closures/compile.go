@@ -13,6 +13,7 @@ import (
 // A compilation turns planned functions into one program.
 type compilation struct {
 	plan     *ir.Policy
+	index    *planIndex
 	data     *Data
 	more     map[string]*topdown.Builtin
 	program  *Program
@@ -63,7 +64,7 @@ func (p *Plan) compile(rule *ir.Func, query *ir.Plan, data *Data) (_ *Program, e
 		}
 	}()
 	c := &compilation{
-		plan: p.policy, data: data, more: p.more, program: &Program{data: data.root, slots: []slotPlan{{}}},
+		plan: p.policy, index: p.index, data: data, more: p.more, program: &Program{data: data.root, slots: []slotPlan{{}}},
 		byName: map[string]*function{}, byPath: map[string]*function{}, slotKeys: map[slotKey]int{},
 	}
 	start := rule
@@ -92,10 +93,6 @@ func (p *Plan) compile(rule *ir.Func, query *ir.Plan, data *Data) (_ *Program, e
 
 // reachable returns the functions that start may call, start first.
 func (c *compilation) reachable(start *ir.Func) []*ir.Func {
-	byName := make(map[string]*ir.Func, len(c.plan.Funcs.Funcs))
-	for _, f := range c.plan.Funcs.Funcs {
-		byName[f.Name] = f
-	}
 	out := []*ir.Func{start}
 	seen := map[*ir.Func]bool{start: true}
 	add := func(f *ir.Func) {
@@ -108,7 +105,7 @@ func (c *compilation) reachable(start *ir.Func) []*ir.Func {
 		walk(out[i].Blocks, func(s ir.Stmt) {
 			switch s := s.(type) {
 			case *ir.CallStmt:
-				add(byName[s.Func])
+				add(c.index.byName[s.Func])
 			case *ir.CallDynamicStmt:
 				for _, f := range c.plan.Funcs.Funcs {
 					if c.mayCall(s, f) {

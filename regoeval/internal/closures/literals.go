@@ -32,30 +32,22 @@ type literals struct {
 	scans map[*ir.ScanStmt]literal
 	// adds are what adds to one.
 	adds  map[*ir.SetAddStmt]bool
-	funcs map[string]*ir.Func // the plan's functions
+	funcs map[string]*ir.Func // the plan's functions; read only
 	grew  bool                // something was found that an earlier function may depend on
 }
 
 // checkLiterals finds such values in funcs, and panics with an *UnsupportedError where
 // one shows the difference.
 func (c *compilation) checkLiterals(funcs []*ir.Func) *literals {
-	used := map[*ir.Func]bool{}
-	for _, f := range funcs {
-		used[f] = true
-	}
 	l := &literals{
 		returned: map[string]literal{}, params: map[string]map[ir.Local]literal{}, scans: map[*ir.ScanStmt]literal{},
-		adds: map[*ir.SetAddStmt]bool{}, funcs: map[string]*ir.Func{}, grew: true,
+		adds: map[*ir.SetAddStmt]bool{}, funcs: c.index.byName, grew: true,
 	}
-	for _, f := range c.plan.Funcs.Funcs {
-		l.funcs[f.Name] = f
-	}
+	funcs = c.index.inOrder(funcs)
 	for l.grew { // results go up to who calls, arguments down to what is called
 		l.grew = false
-		for _, f := range c.plan.Funcs.Funcs {
-			if used[f] {
-				c.literalsOf(l, f)
-			}
+		for _, f := range funcs {
+			c.literalsOf(l, f)
 		}
 		if c.query != nil {
 			c.literalsOf(l, c.query)

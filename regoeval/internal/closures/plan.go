@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/ir"
@@ -53,6 +54,7 @@ func unsupported(format string, args ...any) error {
 // A Plan is OPA's plan of a query, and what it doesn't tell of the rules.
 type Plan struct {
 	policy *ir.Policy
+	index  *planIndex
 	// unplannable says why rules are left to topdown, by their paths.
 	unplannable map[string]string
 	more        map[string]*topdown.Builtin
@@ -79,10 +81,37 @@ func NewPlan(ctx context.Context, c *ast.Compiler, query ast.Body, more map[stri
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case policy != nil && errors.Is(err, errPlanned):
-		return &Plan{policy, unplannable(c), more}, nil
+		return &Plan{policy, newPlanIndex(policy), unplannable(c), more}, nil
 	case err == nil:
 		return nil, unsupported("OPA made no plan")
 	default:
 		return nil, unsupported("OPA's planner: %v", err)
 	}
+}
+
+// A planIndex finds functions of a plan, which may be one of a thousand tools. Programs
+// of one plan share it, so it never changes.
+type planIndex struct {
+	byName map[string]*ir.Func
+	place  map[*ir.Func]int
+}
+
+func newPlanIndex(p *ir.Policy) *planIndex {
+	x := &planIndex{make(map[string]*ir.Func, len(p.Funcs.Funcs)), make(map[*ir.Func]int, len(p.Funcs.Funcs))}
+	for i, f := range p.Funcs.Funcs {
+		x.byName[f.Name], x.place[f] = f, i
+	}
+	return x
+}
+
+// inOrder returns those of funcs that are the plan's, in its order.
+func (x *planIndex) inOrder(funcs []*ir.Func) []*ir.Func {
+	out := make([]*ir.Func, 0, len(funcs))
+	for _, f := range funcs {
+		if _, planned := x.place[f]; planned { // a query isn't
+			out = append(out, f)
+		}
+	}
+	slices.SortFunc(out, func(a, b *ir.Func) int { return x.place[a] - x.place[b] })
+	return out
 }
