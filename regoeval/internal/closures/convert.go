@@ -109,14 +109,6 @@ func (m *recordMaker) find(key *ast.Term) int {
 	return -1
 }
 
-func (m *recordMaker) put(key *ast.Term, v val) {
-	if i := m.find(key); i >= 0 {
-		m.members[i].val = v
-		return
-	}
-	m.add(key, v)
-}
-
 // add puts a key that isn't there.
 func (m *recordMaker) add(key *ast.Term, v val) {
 	m.members = append(m.members, madeMember{key, v})
