@@ -70,21 +70,22 @@ func Interleaved(o Options, subjects []Subject) []Result {
 	return results
 }
 
-// calibrate finds how many runs fill a slice.
+// calibrate finds how many runs fill a slice. On a busy machine any of its tries may be
+// held up, so that the fastest says what a run takes: with too few runs in a slice, one
+// such pause would count as much as all of them.
 func calibrate(s Subject, slice time.Duration) (int, error) {
-	n := 1
-	for {
+	fastest := float64(slice)
+	for n := 1; ; n *= 2 {
 		start := time.Now()
 		for range n {
 			if err := s.Run(); err != nil {
 				return 0, fmt.Errorf("%s: %w", s.Name, err)
 			}
 		}
-		took := time.Since(start)
-		if took >= slice/4 {
-			return max(1, int(float64(n)*float64(slice)/float64(took))), nil
+		fastest = min(fastest, max(1, float64(time.Since(start))/float64(n)))
+		if float64(n)*fastest >= float64(slice)/4 {
+			return max(1, int(float64(slice)/fastest)), nil
 		}
-		n *= 2
 	}
 }
 
