@@ -213,6 +213,10 @@ func (b *body) with(s *ir.WithStmt) statement {
 			f.comeBack(isInput, f.saved[int(saved)])
 		} else {
 			f.replace(isInput, path, value)
+			if !isInput && f.eval.hides(path, value.get(f)) {
+				f.eval.halt(ErrUnsure)
+				return stop
+			}
 		}
 		r := x.run(f)
 		f.in, f.data = in, data

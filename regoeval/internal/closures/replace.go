@@ -51,6 +51,27 @@ func (e *evaluation) upsertJSON(m map[string]any, path []string, v *val) val {
 	return val{kind: record, other: m}
 }
 
+// hides reports whether v, at a path of data, hides something of an object in data: for
+// who reads what is above, topdown merges the two objects.
+func (e *evaluation) hides(path []string, v *val) bool {
+	old := e.data.val
+	for _, name := range path {
+		key := textVal(name)
+		if old = e.get(&old, &key); !old.defined() {
+			return false
+		}
+	}
+	if old.kind != term || len(path) == 0 {
+		return false
+	}
+	under, ok := old.other.(ast.Object)
+	if !ok || v.kind <= text {
+		return false
+	}
+	over, ok := v.toTerm(e).(ast.Object)
+	return ok && merged(over, under).Compare(over) != 0
+}
+
 func upsertTerm(base ast.Value, path []string, v ast.Value) ast.Value {
 	if len(path) == 0 {
 		return v
