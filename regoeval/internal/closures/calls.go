@@ -99,6 +99,11 @@ func (b *body) callFunction(fn *function, s *ir.CallStmt) statement {
 	if len(s.Args) < 2 || s.Args[0].Value != ir.Val(ir.Input) || s.Args[1].Value != ir.Val(ir.Data) {
 		panic(unsupported("a call without input and data"))
 	}
+	if len(s.Args) < len(fn.params) {
+		// OPA's planner lists a package's functions among the members of its document,
+		// and calls them without arguments (docs/adr/0021). They are no members.
+		return never
+	}
 	b.keyed[s.Result] = b.compilation.keyed[s.Func]
 	t, args := int(s.Result), b.operands(s.Args[2:])
 	return func(f *frame) int {

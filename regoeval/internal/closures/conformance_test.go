@@ -180,7 +180,7 @@ func (o *opaCase) viaClosures(asJSON bool) (rows []row, evalErr, err error) {
 			input = *o.Input
 		}
 	}
-	r := p.Eval(ctx, input, Options{})
+	r := p.Eval(ctx, input, Options{Values: newPatterns(ctx)})
 	if r.Err == nil && o.StrictError && len(r.Errors) > 0 {
 		r.Err = r.Errors[0]
 	}

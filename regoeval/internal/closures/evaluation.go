@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/metrics"
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/topdown/builtins"
 )
@@ -210,7 +211,7 @@ func (e *evaluation) context(loc *ast.Location) topdown.BuiltinContext {
 	}
 	return topdown.BuiltinContext{
 		Context: e.ctx, Seed: rand.Reader, Time: e.now, Cache: e.cache, Location: loc,
-		InterQueryBuiltinValueCache: e.options.Values, PrintHook: e.options.Print, Cancel: deadline{e},
+		Metrics: metrics.NoOp(), InterQueryBuiltinValueCache: e.options.Values, PrintHook: e.options.Print, Cancel: deadline{e},
 	}
 }
 

@@ -143,6 +143,7 @@ func checkEdges(t *testing.T, b *both, ys []string) {
 				input = tree(decoded(t, in))
 			}
 			got := b.closures(input)
+			require.False(t, got.panicked, "%s: %v", in, got)
 			require.Equal(t, [2]any{want.value, want.failed}, [2]any{got.value, got.failed}, "%s as %T\n%v\n%v", in, input, want, got)
 		}
 	}

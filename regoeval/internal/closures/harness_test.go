@@ -2,6 +2,7 @@ package closures
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/topdown"
+	"github.com/open-policy-agent/opa/v1/topdown/cache"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,6 +24,7 @@ type both struct {
 	query    ast.Body
 	program  *Program
 	document bool
+	patterns cache.InterQueryValueCache // of the closures, as a gate has it
 }
 
 var denyRef = ast.MustParseRef("data.t.deny")
@@ -64,8 +67,15 @@ func newBothOf(c *ast.Compiler, data map[string]any) (*both, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.patterns = newPatterns(ctx)
 	b.program, err = plan.Compile(denyRef, NewData(v))
 	return b, err
+}
+
+// newPatterns returns a cache of patterns like a gate's.
+func newPatterns(ctx context.Context) cache.InterQueryValueCache {
+	entries := 100
+	return cache.NewInterQueryValueCache(ctx, &cache.Config{InterQueryBuiltinValueCache: cache.InterQueryBuiltinValueCacheConfig{MaxNumEntries: &entries}})
 }
 
 // mustBoth is newBoth for policies that both engines support.
@@ -78,10 +88,11 @@ func mustBoth(t testing.TB, src string, data map[string]any) *both {
 
 // An answer is a value as text, and whether something failed.
 type answer struct {
-	value  string
-	failed bool
-	limit  bool // it took too long
-	why    string
+	value    string
+	failed   bool
+	limit    bool // it took too long
+	panicked bool // which topdown answers for, but nothing may
+	why      string
 }
 
 func (a answer) String() string { return fmt.Sprintf("%s (failed %v %s)", a.value, a.failed, a.why) }
@@ -117,13 +128,13 @@ func (b *both) topdown(input any) answer {
 func (b *both) closures(input any) answer {
 	ctx, done := context.WithTimeout(context.Background(), tooLong)
 	defer done()
-	a := answerOf(b.program.Eval(ctx, input, Options{Steps: 10_000_000}))
+	a := answerOf(b.program.Eval(ctx, input, Options{Steps: 10_000_000, Values: b.patterns}))
 	a.limit = ctx.Err() != nil
 	return a
 }
 
 func answerOf(r Result) answer {
-	a := answer{value: "undefined", failed: !r.Clean()}
+	a := answer{value: "undefined", failed: !r.Clean(), panicked: errors.As(r.Err, new(panicError))}
 	if r.Value != nil {
 		a.value = ast.NewTerm(r.Value).String()
 	}

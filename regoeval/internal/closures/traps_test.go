@@ -44,6 +44,8 @@ var traps = map[string]string{
 	"another name for a part of the input":           "args := input.o\nn := input.n\nd := data.d.m\ndeny contains args.x\ndeny contains y if { y := args.x with input.o as {\"x\": \"w\"} }\ndeny contains d[n]\ndeny contains d[input.a]\ndeny contains \"no\" if not args.x == \"a\"",
 	"not over rules by name":                         "r.x[k] := v if some k, v in input.o\nr.y contains v if some v in input.l\nr.w := input.a\ndeny contains \"none\" if { not { some v in r } }\ndeny contains \"no a\" if not { some v in r; v == \"a\" }",
 	"an iteration goes on after every is decided":    `deny contains "x" if { every x in input.l { to_number(x) > 0 } }`,
+	"functions are no members of a package":          "deny contains [1 | some v in data.u]\ndeny contains {k: v | some k, v in data.u}\ndeny contains data.u\ndeny contains data.v\ndeny contains \"u\" if not { some v in data.u }\ndeny contains \"g\" if not data.u[input.a]\ndeny contains [k | data.v[k]]\ndeny contains [p | walk(data.v, [p, _])]" + nextModule + "package u\nimport rego.v2\ng(x) := {x}\na(x, y) := [x, y]" + nextModule + "package v\nimport rego.v2\ng(x) if x == input.a\nh := input.a",
+	"a pattern that the call gives":                  "deny contains \"x\" if regex.match(input.a, \"a\")\ndeny contains regex.replace(\"abc\", input.b, \"y\")\ndeny contains g if some g in [x | some x in input.l; glob.match(x, [], input.a)]",
 	"a failed built-in is not false":                 "deny contains \"x\" if not startswith(input.a, 1)\ndeny contains \"y\" if { startswith(input.n, \"1\") }",
 	"a failed built-in in a helper":                  "f(x) if to_number(x) > 0\ndeny contains \"x\" if not f(input.a)",
 	"a failed built-in after a condition that fails": `deny contains "x" if { input.a == "zz"; to_number("bad") > 1 }`,
@@ -152,6 +154,7 @@ func TestUnsureIsSaid(t *testing.T) {
 			b, unsure := mustBoth(t, "package t\nimport rego.v2\n"+rules, data), 0
 			for _, in := range trapInputs {
 				want, got := b.topdown(decoded(t, in)), b.closures(decoded(t, in))
+				require.False(t, got.panicked, in)
 				if got.failed && !want.failed {
 					unsure++
 					continue
