@@ -37,11 +37,28 @@ warn contains f if {
 # Most calls have nothing to do with this.
 relevant if count(suspects) > 0
 
+# Most calls have no string that needs a look, as the text of the whole call shows.
+suspicious if {
+	regex.match("[;&|`$<>'%\\\\*]", lib.document)
+} else if {
+	contains(lib.document, "--")
+} else if {
+	contains(lib.document, `"-`)
+} else if {
+	contains(lib.document, `"[`)
+} else if {
+	contains(lib.document, `"{`)
+} else if {
+	contains(lib.document, " ")
+	regex.match(`" *[-\[{]| -|(?i:union |\bor )|\( *(?i:select)`, lib.document)
+}
+
 # Most strings need one look only.
 suspects := [e |
+	suspicious
 	some e in lib.entries
-	not [e.at, e.key, e.value] in lib.json_places
 	regex.match("[;&|`$<>\"'%\\\\\\x00-\\x1f]|^\\s*[-\\[{]|\\s-|--|/\\*|(?i:union|\\bor\\b|\\(\\s*select\\s)", e.value) # each pattern below needs one of these
+	not [e.at, e.key, e.value] in lib.json_places
 ]
 
 findings contains lib.finding("arguments.shell", e, "the value has shell syntax in it, where a plain name is expected") if {

@@ -44,8 +44,10 @@ relevant if count(lib.present & {"command", "argv", "code"}) > 0
 relevant if contains(lib.name_text, " env")
 
 findings contains lib.finding("commands.operators", l.entry, "the command runs more than one program, or redirects: make one call for each program, or list the operator in settings.commands.operators if the tool runs a shell") if {
+	some o in operators
+	contains(lib.marked, concat("", ["\u0000", o, "\u0000"]))
 	some l in lib.lines
-	count({t | some t in l.tokens; t in operators}) > 0
+	o in l.tokens
 }
 
 # A tool that runs one program has no use for operators.
@@ -74,6 +76,7 @@ substitution := "[<>]\\(|\\$\\([^()]*(\\(|$)" if {
 }
 
 findings contains lib.finding("commands.hidden", s.entry, "which program the command runs is only known to the shell: write its name literally") if {
+	not lib.plain_lines
 	some s in lib.segments
 	s.shell
 	not s.raw[0] in {"[", "[["}
@@ -100,6 +103,7 @@ allowed(s) if {
 }
 
 findings contains lib.finding("commands.program", s.entry, "the program is one that no agent should start: settings.commands.allow_programs exempts one") if {
+	count(lib.running & denied_programs) > 0
 	some s in lib.segments
 	count((s.ran & denied_programs) - {p | some p in data.settings.commands.allow_programs}) > 0
 }
@@ -107,11 +111,13 @@ findings contains lib.finding("commands.program", s.entry, "the program is one t
 denied_programs := lib.denied_programs | {p | some p in data.settings.commands.extra_programs}
 
 findings contains lib.finding("commands.program", s.entry, "the program destroys file systems") if {
+	lib.may_match(`^mkfs|^newfs|^format\.com`)
 	some s in lib.segments
 	regex.match(`^mkfs|^newfs|^format\.com`, s.name)
 }
 
 findings contains lib.finding("commands.inline", s.entry, "the command gives an interpreter its program: put it into a file that can be looked at") if {
+	may_be_inline
 	some s in lib.segments
 	some name in s.ran
 	pattern := lib.inline_code[regex.replace(name, `[0-9.]+$`, "")]
@@ -119,6 +125,11 @@ findings contains lib.finding("commands.inline", s.entry, "the command gives an 
 	i > 0
 	regex.match(pattern, w)
 	not belongs_to_script(array.slice(s.words, 1, i))
+}
+
+may_be_inline if {
+	some name in lib.running
+	lib.may_have(lib.inline_code[regex.replace(name, `[0-9.]+$`, "")])
 }
 
 # Behind a script's name or a module's, options are the script's own.
@@ -129,6 +140,7 @@ belongs_to_script(before) if {
 
 # What awk runs stands in quotes of its own.
 findings contains lib.finding("commands.inline", s.entry, "the command gives an interpreter its program: put it into a file that can be looked at") if {
+	count(lib.running & {"awk", "gawk", "mawk", "nawk"}) > 0
 	some s in lib.segments
 	count(s.ran & {"awk", "gawk", "mawk", "nawk"}) > 0
 	some w in s.raw
@@ -137,6 +149,7 @@ findings contains lib.finding("commands.inline", s.entry, "the command gives an 
 
 # A shell with a command line of its own, as an argument of any program.
 findings contains lib.finding("commands.inline", s.entry, "the command gives an interpreter its program: put it into a file that can be looked at") if {
+	lib.may_match(`sh -[a-z-]*c`)
 	some s in lib.segments
 	regex.match(`sh -[a-z-]*c`, s.line)
 	not regex.match(`^(echo|printf|grep|egrep|rg|ag|git (commit|log|grep|tag|notes)|gh|glab)\b`, s.line)
@@ -155,13 +168,18 @@ runs_line(w, behind) if {
 
 # What git runs for each step, file or module.
 findings contains lib.finding("commands.option", s.entry, "the command has an option that makes the program run other code, or speak to another place or as another user, than it is set up for") if {
+	"git" in lib.running
+	lib.may_match(git_runs)
 	some s in lib.segments
 	"git" in s.ran
 	some line in lib.command_forms(s)
-	regex.match(`^git(\s+(-c\s+\S+|--?\S+))*\s+(clone\s(.*\s)?-u|bisect\s+run\b|rebase\s(.*\s)?-x|submodule\s(.*\s)?foreach\b|difftool\s(.*\s)?-x|archive\s(.*\s)?--remote|hook\s+run\b|daemon\b|instaweb\b|credential\s+fill\b|send-email\s(.*\s)?--(sendmail-cmd|smtp-server|to-cmd|cc-cmd)|remote-ext\b|for-each-repo\b|maintenance\s(start|register)\b)`, line)
+	regex.match(git_runs, line)
 }
 
+git_runs := `^git(\s+(-c\s+\S+|--?\S+))*\s+(clone\s(.*\s)?-u|bisect\s+run\b|rebase\s(.*\s)?-x|submodule\s(.*\s)?foreach\b|difftool\s(.*\s)?-x|archive\s(.*\s)?--remote|hook\s+run\b|daemon\b|instaweb\b|credential\s+fill\b|send-email\s(.*\s)?--(sendmail-cmd|smtp-server|to-cmd|cc-cmd)|remote-ext\b|for-each-repo\b|maintenance\s(start|register)\b)`
+
 findings contains lib.finding("commands.inline", s.entry, "the command pipes a program into an interpreter: put it into a file that can be looked at") if {
+	count(lib.running & lib.reads_program) > 0
 	some s in lib.segments
 	s.name in lib.reads_program
 	takes_input(s)
@@ -181,6 +199,7 @@ findings contains lib.finding("commands.option", e, "the command has an option t
 }
 
 findings contains lib.finding("commands.destructive", s.entry, "the command deletes more than can be brought back: name exactly what shall go, or do it by hand") if {
+	lib.may_destroy
 	some s in lib.segments
 	some line in lib.command_forms(s)
 	lib.destroys(line)
@@ -193,12 +212,15 @@ findings contains lib.finding("commands.destructive", l.entry, "the command star
 }
 
 findings contains lib.finding("commands.upload", s.entry, "the command sends a file to another machine") if {
+	lib.others_run
+	lib.may_match(lib.sends_file)
 	some s in lib.segments
 	some line in lib.command_forms(s)
 	regex.match(lib.sends_file, line)
 }
 
 findings contains lib.finding("commands.upload", s.entry, "the command sends a file to another machine") if {
+	"ssh" in lib.running
 	some s in lib.segments
 	s.piped
 	s.name == "ssh"
@@ -243,6 +265,7 @@ loads(assignment) if {
 }
 
 findings contains lib.finding("commands.path", s.entry, "the command names a path that is the system's, or where keys and credentials are, or that is outside settings.paths.roots") if {
+	lib.may_name_paths
 	some s in lib.segments
 	some p in lib.named_paths(s)
 	forbidden(p)

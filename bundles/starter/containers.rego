@@ -89,12 +89,15 @@ sources contains {"kind": "path", "name": name, "value": value, "at": at, "key":
 }
 
 sources contains {"kind": "path", "name": "", "value": source(regex.replace(w, `^(-v|--volume|--mount)=?|^.*\b(source|src)=|,(target|dst|destination|readonly|ro).*$`, "")), "at": s.entry.at, "key": s.entry.key} if {
+	count(lib.running & container_programs) > 0
 	some s in lib.segments
-	count(s.ran & {"docker", "podman", "nerdctl"}) > 0
+	count(s.ran & container_programs) > 0
 	some i, w in s.words
 	i > 0
 	mount_word(w, s.words[i - 1])
 }
+
+container_programs := {"docker", "podman", "nerdctl"}
 
 mounting if regex.match(`mount|volume|bind|host_?config`, lib.name_text)
 

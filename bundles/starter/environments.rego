@@ -64,6 +64,7 @@ changes if {
 }
 
 changes if {
+	lib.may_destroy
 	some s in lib.segments
 	some line in lib.command_forms(s)
 	lib.destroys(line)

@@ -79,6 +79,7 @@ as_list(x) := [x] if is_string(x)
 secret_kind := `^(secrets?|(.*,\s*)(secrets?)(,.*)?|secrets?\s*,.*|(v1/|core/v1/)?secrets?(\.v1.*|\.core.*)?|secrets?/.*|sealedsecrets?|externalsecrets?)$`
 
 findings contains lib.finding("kubernetes.secrets", s.entry, "secrets are not an agent's to read or change") if {
+	count(lib.running & {"kubectl", "oc"}) > 0
 	some s in lib.segments
 	count(s.ran & {"kubectl", "oc"}) > 0
 	some i, w in s.words
@@ -153,6 +154,7 @@ deletes if {
 texts contains [[], json.marshal(input.arguments)] if cluster_tool
 
 texts contains [array.concat(s.entry.at, [s.entry.key]), concat(" ", s.raw)] if {
+	count(lib.running & {"kubectl", "oc", "helm"}) > 0
 	some s in lib.segments
 	count(s.ran & {"kubectl", "oc", "helm"}) > 0
 }

@@ -80,20 +80,22 @@ holds(form, text) if {
 
 # By the characters that each form begins with.
 forms := {
+	"k_live_": `[sr]k_live_[A-Za-z0-9]{16}`,
+	"hv": `hv[sb]\.[A-Za-z0-9_-]{24}`,
+	"gl": `gl(pat|dt|rt)-[A-Za-z0-9_-]{20}|glptt-[A-Za-z0-9]{40}|glsa_[A-Za-z0-9]{32}`,
+	"gh": `gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{22}`,
 	"://": `(?i)\b(postgres(ql)?|mysql|mariadb|mongodb(\+srv)?|rediss?|amqps?|mssql|sqlserver)(\+\w+)?://[^\s:/@"\\]{1,64}:[^\s:/@"\\{}$<>]*[0-9][^\s/@"\\{}$<>]*@[a-z0-9-]+(\.[a-z0-9-]+)+`,
 	"AKIA": `AKIA[0-9A-Z]{16}`, "ASIA": `ASIA[0-9A-Z]{16}`, "ABIA": `ABIA[0-9A-Z]{16}`, "ACCA": `ACCA[0-9A-Z]{16}`,
 	"ecret": `(?i)(aws_?)?secret_?(access_?)?key["'\\]*\s*[=:]\s*["'\\]*[A-Za-z0-9/+]{40}`, "ECRET": `(?i)(aws_?)?secret_?(access_?)?key["'\\]*\s*[=:]\s*["'\\]*[A-Za-z0-9/+]{40}`,
-	"ghp_": `ghp_[A-Za-z0-9]{36}`, "gho_": `gho_[A-Za-z0-9]{36}`, "ghu_": `ghu_[A-Za-z0-9]{36}`, "ghs_": `ghs_[A-Za-z0-9]{36}`, "ghr_": `ghr_[A-Za-z0-9]{36}`,
-	"github_pat_": `github_pat_[A-Za-z0-9_]{22}`, "glpat-": `glpat-[A-Za-z0-9_-]{20}`, "gldt-": `gldt-[A-Za-z0-9_-]{20}`, "glrt-": `glrt-[A-Za-z0-9_-]{20}`, "glptt-": `glptt-[A-Za-z0-9]{40}`,
 	"xox": `xox[abeoprs]-[A-Za-z0-9-]{10}`, "xapp-": `xapp-[0-9]-[A-Za-z0-9-]{10}`, "hooks.slack.com": `hooks\.slack\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]{16}`,
 	"/api/webhooks/": `discord(app)?\.com/api/webhooks/[0-9]{16,}/[A-Za-z0-9_-]{50}`,
 	"sk-": `(^|[^A-Za-z0-9]|\\[nrt])sk-(proj-|svcacct-|admin-|or-v1-|ant-[a-z0-9]+-)?[A-Za-z0-9_]{20}`, "sk-ant-": `sk-ant-[A-Za-z0-9_-]{24}`,
-	"sk_live_": `sk_live_[A-Za-z0-9]{16}`, "rk_live_": `rk_live_[A-Za-z0-9]{16}`, "whsec_": `whsec_[A-Za-z0-9+/]{24}`,
+	"whsec_": `whsec_[A-Za-z0-9+/]{24}`,
 	"AIza": `AIza[0-9A-Za-z_-]{35}`, "ya29.": `ya29\.[A-Za-z0-9_-]{20}`, "GOCSPX-": `GOCSPX-[A-Za-z0-9_-]{24}`, "PRIVATE KEY": `-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----`,
 	"eyJ": `eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8}`, "npm_": `npm_[A-Za-z0-9]{36}`, "pypi-": `pypi-AgE[A-Za-z0-9_-]{40}`, "SG.": `SG\.[A-Za-z0-9_-]{20,24}\.[A-Za-z0-9_-]{39}`,
 	"hf_": `hf_[A-Za-z]{34}`, "_v1_": `do[opr]_v1_[0-9a-f]{64}`, "dapi": `dapi[0-9a-f]{32}`, "shp": `shp(at|ca|pa|ss)_[0-9a-fA-F]{32}`, "lin_": `lin_(api|oauth)_[A-Za-z0-9]{32}`,
-	"ATATT": `ATATT3[A-Za-z0-9_=-]{40}`, "glsa_": `glsa_[A-Za-z0-9]{32}`, "dckr_pat_": `dckr_pat_[A-Za-z0-9_-]{20}`, "figd_": `figd_[A-Za-z0-9_-]{20}`, "sbp_": `sbp_[0-9a-f]{40}`,
-	"hvs.": `hvs\.[A-Za-z0-9_-]{24}`, "hvb.": `hvb\.[A-Za-z0-9_-]{24}`, "AGE-SECRET": `AGE-SECRET-KEY-1[0-9A-Z]{40}`, "sq0": `sq0(atp|csp)-[A-Za-z0-9_-]{22}`, "key-": `(^|[^A-Za-z0-9])key-[0-9a-f]{32}`,
+	"ATATT": `ATATT3[A-Za-z0-9_=-]{40}`, "dckr_pat_": `dckr_pat_[A-Za-z0-9_-]{20}`, "figd_": `figd_[A-Za-z0-9_-]{20}`, "sbp_": `sbp_[0-9a-f]{40}`,
+	"AGE-SECRET": `AGE-SECRET-KEY-1[0-9A-Z]{40}`, "sq0": `sq0(atp|csp)-[A-Za-z0-9_-]{22}`, "key-": `(^|[^A-Za-z0-9])key-[0-9a-f]{32}`,
 	"xkeysib-": `xkeysib-[0-9a-f]{40}`, "Key=": `(Account|SharedAccess)Key=[A-Za-z0-9+/]{40,}=`, ":AA": `[0-9]{8,10}:AA[A-Za-z0-9_-]{33}`, "ntn_": `ntn_[A-Za-z0-9]{40}`,
 	"PMAK-": `PMAK-[0-9a-f]{24}-[0-9a-f]{30}`, "sntry": `sntry[su]_[A-Za-z0-9_=+/-]{40}`,
 }

@@ -112,6 +112,7 @@ findings contains lib.about("urls.private", at, "the host is internal: settings.
 # A command may speak to the machine itself, never to a metadata service.
 findings contains lib.finding("urls.private", s.entry, "the host is internal: settings.urls.allow_hosts names exceptions") if {
 	contains(lib.document, "://")
+	lib.may_have(`^(-[\w-]*=?)?(https?|ftp|wss?)://`)
 	some s in lib.segments
 	some w in s.words
 	regex.match(`(?i)^(-[\w-]*=?)?(https?|ftp|wss?)://`, w)

@@ -23,24 +23,22 @@ subcommands(s) := {concat(" ", [p, sub, s.line]) |
 
 destroys(line) if regex.match(destructive, line)
 
+destroys(line) if regex.match(git_destroys, line)
+
 # Words that mean the same to many programs, but nothing in a text that is only shown,
 # searched or committed.
 destroys(line) if {
-	regex.match(`\b(db|database|schema|migrate|migration|migrations)[ :](.*\s)?(drop|reset|wipe|flush|fresh|purge|truncate|clean|refresh|undo:all|nuke|erase)\b|--(force-reset|accept-data-loss)\b`, line)
+	regex.match(destructive_words, line)
 	not regex.match(`^(git|echo|printf|grep|rg|ag|cat|ls|less|more|head|tail|sed|awk|jq|curl|gh|glab|find|vim?|nano|code|touch|mkdir|cp|mv|psql|mysql|sqlite3)\b`, line)
 }
+
+destructive_words := `\b(db|database|schema|migrate|migration|migrations)[ :](.*\s)?(drop|reset|wipe|flush|fresh|purge|truncate|clean|refresh|undo:all|nuke|erase)\b|--(force-reset|accept-data-loss)\b`
 
 destructive := concat("|", [
 	`^rm\s(.*\s)?(-[a-z]*[rf][a-z]*|--recursive|--force|--no-preserve-root)\s(.*\s)?(--no-preserve-root|~\S*|\$\S*|\.\.?/?|\*|\./\*|/\*?|/[^/\s]*/?\*?|[a-z]:[/\\]*\S{0,3})(\s|$)`,
 	`^find\s+(/|~|\.\.|\$)\S*\s(.*\s)?(-delete\b|-exec(dir)?\s+(rm|shred|unlink)\b)`, `^xargs\s.*\brm\b.*\s-[a-z]*r`,
 	`^(rd|rmdir|del|erase)\s(.*\s)?/[sq]\b`, `^remove-item\s.*-recurse`, `^ri\s.*-r`, `^clear-(disk|content)\b`, `^format-volume\b`,
 	`^(chmod|chown|chgrp)\s(.*\s)?-[a-z]*r[a-z]*\s.*\s(/|~)\s*$`, `^kill\s+-9\s+-1\b`, `^history\s+-c\b`, `^truncate\s`,
-	# git, whose subcommand comes first
-	`^git(\s+(-c\s+\S+|--?\S+))*\s+push\s(.*\s)?(-f|--force|--mirror|--delete|-d|--prune|\+\S+|:\S+)(\s|$)`, `^git(\s+(-c\s+\S+|--?\S+))*\s+reset\s(.*\s)?--hard\b`,
-	`^git(\s+(-c\s+\S+|--?\S+))*\s+clean\s(.*\s)?-[a-z]*f`, `^git(\s+(-c\s+\S+|--?\S+))*\s+(checkout\s(.*\s)?|restore\s+((-s|--source)[ =]\S+\s+|(-w|--worktree|--)\s+)*)(\.|:/|\*)(\s|$)`,
-	`^git(\s+(-c\s+\S+|--?\S+))*\s+checkout\s(.*\s)?(-f|--force)(\s|$)`, `^git(\s+(-c\s+\S+|--?\S+))*\s+stash\s+(drop|clear)`, `^git(\s+(-c\s+\S+|--?\S+))*\s+(filter-branch|filter-repo)\b`,
-	`^git(\s+(-c\s+\S+|--?\S+))*\s+reflog\s+(expire|delete)`, `^git(\s+(-c\s+\S+|--?\S+))*\s+gc\s.*--prune=(now|all)`, `^git(\s+(-c\s+\S+|--?\S+))*\s+update-ref\s+-d`,
-	`^git(\s+(-c\s+\S+|--?\S+))*\s+branch\s(.*\s)?(-d|--delete)\s(.*\s)?(main|master|production|develop|release\S*)(\s|$)`, `^git(\s+(-c\s+\S+|--?\S+))*\s+config\s(.*\s)?(core\.(sshcommand|hookspath|fsmonitor|editor|pager)|alias\.|credential\.)`,
 	`^(gh|glab)\s+(repo|release|secret|codespace|project|run|cache)\s+delete\b`, `^gh\s+api\s(.*\s)?(-x\s*|--method[ =])delete\b`,
 	# infrastructure
 	`^(kubectl|oc)\s(.*\s)?(delete|drain|replace\s(.*\s)?--force)\s(.*\s)?(--all|-a|--all-namespaces|ns|namespaces?|nodes?|pvc?|persistentvolume\S*|crds?|customresourcedefinitions?\S*|clusterrole\S*|all)(/\S+)?(\s|$)`,
@@ -56,6 +54,18 @@ destructive := concat("|", [
 	`^redis(-cli)?\s(.*\s)?(flushall|flushdb|config\s+set|shutdown|debug|eval)\b`, `^(mongo|mongosh)\s.*(dropdatabase|\.drop\(|deletemany\(\s*\{\s*\}|\.remove\(\s*\{\s*\})`,
 	`^(alembic|flask\s+db)\s+downgrade\s+(base|-)`, `^(flyway|liquibase)\s(.*\s)?(clean|drop-?all)\b`, `^(etcdctl)\s(.*\s)?del\b`, `^(consul|vault)\s(.*\s)?(delete|destroy)\b`,
 	`^kafka-topics\S*\s(.*\s)?--delete\b`, `^curl\s(.*\s)?(-x\s*|--request[ =])delete\b`,
+])
+
+# Of git, whose subcommand comes first.
+git_destroys := concat("", [
+	`^git(\s+(-c\s+\S+|--?\S+))*\s+(`, concat("|", [
+		`push\s(.*\s)?(-f|--force|--mirror|--delete|-d|--prune|\+\S+|:\S+)(\s|$)`, `reset\s(.*\s)?--hard\b`, `clean\s(.*\s)?-[a-z]*f`,
+		`(checkout\s(.*\s)?|restore\s+((-s|--source)[ =]\S+\s+|(-w|--worktree|--)\s+)*)(\.|:/|\*)(\s|$)`, `checkout\s(.*\s)?(-f|--force)(\s|$)`, `stash\s+(drop|clear)`,
+		`(filter-branch|filter-repo)\b`, `reflog\s+(expire|delete)`, `gc\s.*--prune=(now|all)`, `update-ref\s+-d`,
+		`branch\s(.*\s)?(-d|--delete)\s(.*\s)?(main|master|production|develop|release\S*)(\s|$)`,
+		`config\s(.*\s)?(core\.(sshcommand|hookspath|fsmonitor|editor|pager)|alias\.|credential\.)`,
+	]),
+	`)`,
 ])
 
 sends_file := concat("|", [

@@ -52,14 +52,16 @@ members := [{"kind": own_kinds[name], "name": name, "value": value, "at": at, "k
 	some [at, o] in own_objects
 	some name, value in o
 	is_string(value)
-	not nothing_to_see(own_kinds[name], value)
+	not regex.match(nothing_in[own_kinds[name]], value)
 ]
 
-elements := [{"kind": own_kinds[name], "name": name, "value": value, "at": at, "key": i} |
+elements := [{"kind": k, "name": name, "value": value, "at": at, "key": i} |
 	some [at, name, a] in arrays
+	k := own_kinds[name]
+	nothing := nothing_in[k]
 	some i, value in a
 	is_string(value)
-	not nothing_to_see(own_kinds[name], value)
+	not regex.match(nothing, value)
 ]
 
 nothing_to_see(kind, value) if regex.match(nothing_in[kind], value)

@@ -27,6 +27,8 @@ json_objects := [[array.concat(array.concat(e.at, [e.key]), p), o] |
 
 # documents are the entries that are JSON, with what they say.
 documents(es) := [[e, json.unmarshal(e.value)] |
+	count(es) > 0
+	regex.match(`"( |\\[nrtf])*[\[{]`, document)
 	some e in es
 	regex.match(`^\s*[\[{]`, e.value)
 	not unreadable_json(e.value)

@@ -7,6 +7,7 @@ import rego.v2
 # written are the options of all programs of a call that their table calls unsafe, as
 # [entry, option].
 written contains [s.entry, w] if {
+	may_be_written
 	some s in segments
 	some name in s.ran
 	unsafe := unsafe_options[name]
@@ -26,6 +27,13 @@ written contains [e, name] if {
 	option_word(name) in spelt
 	value != false
 	e := {"at": at, "key": name}
+}
+
+# An option that is written out or cut short has its beginning in common with the table's.
+may_be_written if {
+	some name in running
+	unsafe := unsafe_options[name]
+	may_have(concat("", ["^(?:", concat("|", {substring(o, 0, 6) | some o in unsafe}), ")"]))
 }
 
 named_beside(at) := {program_name(w) | some w in beside({"kind": "argv", "name": at[count(at) - 1], "at": array.slice(at, 0, count(at) - 1)})}

@@ -54,6 +54,7 @@ path_keys := [p |
 
 # Strings that look like paths.
 shaped_paths := [p |
+	regex.match(`[%~$\\．／]|/\.|\.\./|" *[./]|" *[A-Za-z]:/`, document)
 	some e in entries
 	not e.kind in never_a_path
 	regex.match(`^\s*([/~\\]|\.\.?([/\\%]|$)|%2[ef]|%5c|%7e|[A-Za-z]:[/\\]|\$\{?[A-Z]+\}?[/\\]|%[A-Za-z]+%)|[/\\]\.|\.\.[/\\]|%2[eE]|%5[cC]|[．／]`, e.value)
@@ -203,14 +204,15 @@ secret_paths := concat("", [
 	`\.config/(gcloud|gh|hub|op|doctl|rclone|fish|autostart|systemd|chromium|google-chrome)(/|$)|\.local/share/keyrings|`,
 	`library/(keychains|launchagents|launchdaemons)|start menu/programs/startup|appdata/(local|roaming)/(google|microsoft/(credentials|protect)|mozilla)|`,
 	`\.git/(config|credentials)|\.m2/settings\.xml|`,
-	`([^/]*\.env|\.env\.[^/]*|\.envrc|\.(bash|zsh|ksh|csh|tcsh)(rc|env|_?profile|_?login|_?logout|_?history|_?aliases)|`,
+	`(\.env\.[^/]*|\.envrc|\.(bash|zsh|ksh|csh|tcsh)(rc|env|_?profile|_?login|_?logout|_?history|_?aliases)|`,
 	`\.(profile|login|inputrc|pam_environment|xinitrc|xprofile|xsessionrc|rhosts|netrc|npmrc|pypirc|pgpass|my\.cnf|git-credentials|gitconfig|`,
 	`htpasswd|dockercfg|dockerconfigjson|boto|s3cfg|vault-token)|_netrc|\.yarnrc(\.yml)?|\.(mysql|psql|python|sqlite|rediscli|node_repl)_history|`,
 	`(microsoft\.powershell_)?profile\.ps1|id_(rsa|dsa|ecdsa|ed25519)(_sk)?(\.(pem|key|old|bak|ppk))?|authorized_keys2?|`,
 	`credentials(\.(json|db|xml|ini|ya?ml|toml|csv))?|secrets\.(json|ya?ml|toml|env)|kubeconfig|\.?service[-_]account[^/]*\.json|`,
-	`application_default_credentials\.json|client_secrets?[^/]*\.json|[^/]*\.(p12|pfx|ppk|jks|keystore|kdbx|keychain|keychain-db|ovpn|tfstate|key)|`,
-	`[^/]*\.tfstate\.backup|[^/]*(priv|key)[^/]*\.pem|login data|cookies\.sqlite|key[34]\.db|logins\.json|wallet\.dat|shadow|gshadow|sudoers|master\.passwd)`,
+	`application_default_credentials\.json|client_secrets?[^/]*\.json|`,
+	`login data|cookies\.sqlite|key[34]\.db|logins\.json|wallet\.dat|shadow|gshadow|sudoers|master\.passwd)`,
 	`[ .]*$)`,
+	`|(\.(env|p12|pfx|ppk|jks|keystore|kdbx|keychain|keychain-db|ovpn|tfstate|key)|\.tfstate\.backup|(priv|key)[^/]*\.pem)[ .]*$`,
 ])
 
 # steers says that a path is the configuration of an agent, an editor or git: who
@@ -222,7 +224,7 @@ steers(p) if {
 	regex.match(written_paths, p.lower)
 }
 
-written_paths := `(^|/)(\.git/.|\.(husky|githooks)/.|\.github/(copilot-instructions\.md$|(instructions|prompts|chatmodes|agents|skills)/.)|(site|user)customize\.py$|[^/]*\.pth$|\.(vscode|idea|zed|fleet)/(.*/)?(settings|tasks|launch|mcp|workspace|keymap)\.(json|xml)|\.(cursorrules|windsurfrules|clinerules)$)`
+written_paths := `(^|/)(\.git/.|\.(husky|githooks)/.|\.github/(copilot-instructions\.md$|(instructions|prompts|chatmodes|agents|skills)/.)|(site|user)customize\.py$|\.(vscode|idea|zed|fleet)/(.*/)?(settings|tasks|launch|mcp|workspace|keymap)\.(json|xml)|\.(cursorrules|windsurfrules|clinerules)$)|\.pth$`
 
 agent_paths := concat("", [
 	`(^|/)(\.(claude|cursor|codex|gemini|windsurf|codeium|continue|roo|cline|kiro|amazonq|copilot|junie|augment|goose|opencode|regogate)(/|$)|`,

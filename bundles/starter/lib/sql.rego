@@ -23,13 +23,16 @@ sql_texts := array.concat(
 			e := {"kind": "sql", "name": name, "value": value, "at": at, "key": name}
 		],
 		[[s.entry, w] | # psql -c, mysql -e, sqlite3 FILE SQL
+			count(running & sql_programs) > 0
 			some s in segments
-			count(s.ran & {"psql", "mysql", "mariadb", "sqlite3", "sqlcmd", "clickhouse-client", "duckdb", "snowsql", "bq"}) > 0
+			count(s.ran & sql_programs) > 0
 			some w in array.slice(s.words, 1, count(s.words))
 			regex.match(`(?i)^\s*(--command=|--execute=|-c|-e)?\s*(select|insert|update|delete|drop|create|alter|truncate|grant|copy|do|with|merge|call|exec)\s`, w)
 		],
 	),
 )
+
+sql_programs := {"psql", "mysql", "mariadb", "sqlite3", "sqlcmd", "clickhouse-client", "duckdb", "snowsql", "bq"}
 
 is_sql(e) if {
 	e.kind == "sql"

