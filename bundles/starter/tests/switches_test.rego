@@ -40,69 +40,69 @@ calls := {
 	"urls": {"tool": "fetch", "arguments": {"url": "http://10.0.0.1/"}, "rule": "urls.private"},
 }
 
-denied.arguments := {f.rule | some f in arguments.deny}
+denied["arguments"] := {f.rule | some f in arguments.deny}
 
-denied.bulk := {f.rule | some f in bulk.deny}
+denied["bulk"] := {f.rule | some f in bulk.deny}
 
-denied.commands := {f.rule | some f in commands.deny}
+denied["commands"] := {f.rule | some f in commands.deny}
 
-denied.containers := {f.rule | some f in containers.deny}
+denied["containers"] := {f.rule | some f in containers.deny}
 
-denied.environments := {f.rule | some f in environments.deny}
+denied["environments"] := {f.rule | some f in environments.deny}
 
-denied.git := {f.rule | some f in git.deny}
+denied["git"] := {f.rule | some f in git.deny}
 
-denied.kubernetes := {f.rule | some f in kubernetes.deny}
+denied["kubernetes"] := {f.rule | some f in kubernetes.deny}
 
-denied.mail := {f.rule | some f in mail.deny}
+denied["mail"] := {f.rule | some f in mail.deny}
 
-denied.money := {f.rule | some f in money.deny}
+denied["money"] := {f.rule | some f in money.deny}
 
-denied.paths := {f.rule | some f in paths.deny}
+denied["paths"] := {f.rule | some f in paths.deny}
 
-denied.queries := {f.rule | some f in queries.deny}
+denied["queries"] := {f.rule | some f in queries.deny}
 
-denied.ranges := {f.rule | some f in ranges.deny}
+denied["ranges"] := {f.rule | some f in ranges.deny}
 
-denied.repos := {f.rule | some f in repos.deny}
+denied["repos"] := {f.rule | some f in repos.deny}
 
-denied.secrets := {f.rule | some f in secrets.deny}
+denied["secrets"] := {f.rule | some f in secrets.deny}
 
-denied.sql := {f.rule | some f in sql.deny}
+denied["sql"] := {f.rule | some f in sql.deny}
 
-denied.urls := {f.rule | some f in urls.deny}
+denied["urls"] := {f.rule | some f in urls.deny}
 
-warned.arguments := {f.rule | some f in arguments.warn}
+warned["arguments"] := {f.rule | some f in arguments.warn}
 
-warned.bulk := {f.rule | some f in bulk.warn}
+warned["bulk"] := {f.rule | some f in bulk.warn}
 
-warned.commands := {f.rule | some f in commands.warn}
+warned["commands"] := {f.rule | some f in commands.warn}
 
-warned.containers := {f.rule | some f in containers.warn}
+warned["containers"] := {f.rule | some f in containers.warn}
 
-warned.environments := {f.rule | some f in environments.warn}
+warned["environments"] := {f.rule | some f in environments.warn}
 
-warned.git := {f.rule | some f in git.warn}
+warned["git"] := {f.rule | some f in git.warn}
 
-warned.kubernetes := {f.rule | some f in kubernetes.warn}
+warned["kubernetes"] := {f.rule | some f in kubernetes.warn}
 
-warned.mail := {f.rule | some f in mail.warn}
+warned["mail"] := {f.rule | some f in mail.warn}
 
-warned.money := {f.rule | some f in money.warn}
+warned["money"] := {f.rule | some f in money.warn}
 
-warned.paths := {f.rule | some f in paths.warn}
+warned["paths"] := {f.rule | some f in paths.warn}
 
-warned.queries := {f.rule | some f in queries.warn}
+warned["queries"] := {f.rule | some f in queries.warn}
 
-warned.ranges := {f.rule | some f in ranges.warn}
+warned["ranges"] := {f.rule | some f in ranges.warn}
 
-warned.repos := {f.rule | some f in repos.warn}
+warned["repos"] := {f.rule | some f in repos.warn}
 
-warned.secrets := {f.rule | some f in secrets.warn}
+warned["secrets"] := {f.rule | some f in secrets.warn}
 
-warned.sql := {f.rule | some f in sql.warn}
+warned["sql"] := {f.rule | some f in sql.warn}
 
-warned.urls := {f.rule | some f in urls.warn}
+warned["urls"] := {f.rule | some f in urls.warn}
 
 test_deny[name] if {
 	some name, c in calls
