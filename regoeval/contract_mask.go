@@ -49,7 +49,7 @@ func maskValue(r *ast.Rule) string {
 	case *ast.Array, ast.Set, *ast.SetComprehension, *ast.ArrayComprehension, ast.Var, ast.Ref, ast.Call:
 		return ""
 	default:
-		return fmt.Sprintf("is a %s, not a set", ast.ValueName(v))
+		return fmt.Sprintf("is %s, not a set", aKind(v))
 	}
 }
 

@@ -11,11 +11,11 @@ func TestMaskIsCheckedWhileLoading(t *testing.T) {
 	const tool = "package tools.x\n\nimport rego.v2\n\ndeny contains \"no\" if input.arguments.n == 1\n"
 	for rule, want := range map[string]string{
 		"mask := 5":                          "mask.rego:5:1: log-mask: data.system.log.mask is a number",
-		"mask := {\"a\": \"/input/x\"}":      "is a object",
+		"mask := {\"a\": \"/input/x\"}":      "is an object",
 		"mask if true":                       "is a boolean",
 		"mask(x) := x":                       "is a function",
 		"mask contains 7 if true":            "an element is a number",
-		"mask contains [\"/input\"] if true": "an element is a array",
+		"mask contains [\"/input\"] if true": "an element is an array",
 		"mask contains \"input/x\"":          "doesn't begin with a slash",
 		"mask contains \"/arguments/x\"":     "neither /input nor /result",
 		"mask contains {\"op\": \"delete\", \"path\": \"/input/x\"}": "neither remove nor upsert",

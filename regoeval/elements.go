@@ -14,7 +14,7 @@ import (
 func elements(t *ast.Term) ([]policy.Refusal, error) {
 	set, ok := t.Value.(ast.Set)
 	if !ok {
-		return nil, fmt.Errorf("it is a %s, not a set", ast.ValueName(t.Value))
+		return nil, fmt.Errorf("it is %s, not a set", aKind(t.Value))
 	}
 	if set.Len() == 0 {
 		return nil, nil
@@ -40,7 +40,7 @@ func element(t *ast.Term) (policy.Refusal, error) {
 	case ast.Object:
 		return objectElement(v)
 	default:
-		return policy.Refusal{}, fmt.Errorf("an element is a %s, not a string or an object with msg", ast.ValueName(t.Value))
+		return policy.Refusal{}, fmt.Errorf("an element is %s, not a string or an object with msg", aKind(t.Value))
 	}
 }
 
@@ -64,7 +64,7 @@ func objectElement(o ast.Object) (policy.Refusal, error) {
 		}
 		s, ok := v.Value.(ast.String)
 		if !ok {
-			return fmt.Errorf("an element's %s is a %s, not a string", string(name), ast.ValueName(v.Value))
+			return fmt.Errorf("an element's %s is %s, not a string", string(name), aKind(v.Value))
 		}
 		*to = string(s)
 		return nil
@@ -73,4 +73,13 @@ func objectElement(o ast.Object) (policy.Refusal, error) {
 		err = errors.New("an element has no msg, or an empty one")
 	}
 	return r, err
+}
+
+// aKind says what kind of value v is: "a string", "an object".
+func aKind(v ast.Value) string {
+	name := ast.ValueName(v)
+	if name == "array" || name == "object" {
+		return "an " + name
+	}
+	return "a " + name
 }

@@ -68,7 +68,7 @@ func maskOps(v ast.Value) (ops []decisionlog.Op, err error) {
 	case *ast.Array:
 		v.Foreach(each)
 	default:
-		return nil, fmt.Errorf("it is a %s, not a set", ast.ValueName(v))
+		return nil, fmt.Errorf("it is %s, not a set", aKind(v))
 	}
 	return ops, err
 }
@@ -86,7 +86,7 @@ func maskOp(v ast.Value) (decisionlog.Op, error) {
 			}
 			s, ok := t.Value.(ast.String)
 			if !ok {
-				return op, fmt.Errorf("an element's %s is a %s, not a string", name, ast.ValueName(t.Value))
+				return op, fmt.Errorf("an element's %s is %s, not a string", name, aKind(t.Value))
 			}
 			*to = string(s)
 		}
@@ -99,6 +99,6 @@ func maskOp(v ast.Value) (decisionlog.Op, error) {
 		}
 		return op, nil
 	default:
-		return decisionlog.Op{}, fmt.Errorf("an element is a %s, neither a path nor an object", ast.ValueName(v))
+		return decisionlog.Op{}, fmt.Errorf("an element is %s, neither a path nor an object", aKind(v))
 	}
 }

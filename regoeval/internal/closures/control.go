@@ -17,8 +17,8 @@ import (
 func (b *body) not(s *ir.NotStmt) statement {
 	test, ok := markerOf(s)
 	if !ok {
-		if endsWithScan(s.Block) {
-			panic(unsupported("the plan of a `not` of the older kind doesn't say whether the negated reference, through data and rules of the same name, holds; in %s:%d", b.loc(s.GetLocation()).File, s.GetLocation().Row))
+		if endsAnyway(s.Block) {
+			panic(unsupported("the plan of a `not` of the older kind doesn't say whether the negated reference, through data and rules of the same name, or a rule that the call names, holds; in %s:%d", b.loc(s.GetLocation()).File, s.GetLocation().Row))
 		}
 		return b.notBlock(s.Block.Stmts)
 	}
@@ -43,18 +43,20 @@ func (b *body) not(s *ir.NotStmt) statement {
 	}
 }
 
-// endsWithScan reports whether the end of a block is reached whatever an iteration finds:
-// `not data.d[input.x]` of the older kind, where data.d is in data and has rules as well
-// (docs/adr/0021).
-func endsWithScan(b *ir.Block) bool {
+// endsAnyway reports whether the end of a block is reached whatever its last statement
+// finds: `not data.d[input.x]` of the older kind, where data.d is in data and has rules
+// as well, ends with an iteration; `not data.p[input.x] == 1`, where data.p is a package,
+// with a block, which goes on behind its own undefined statements (docs/adr/0021).
+func endsAnyway(b *ir.Block) bool {
 	if len(b.Stmts) == 0 {
 		return false
 	}
-	last := b.Stmts[len(b.Stmts)-1]
-	if _, ok := last.(*ir.ScanStmt); ok {
+	switch last := b.Stmts[len(b.Stmts)-1].(type) {
+	case *ir.ScanStmt, *ir.BlockStmt:
 		return true
+	default:
+		return slices.ContainsFunc(nested(last), endsAnyway)
 	}
-	return slices.ContainsFunc(nested(last), endsWithScan)
 }
 
 // notBlock holds where the statements don't.

@@ -261,7 +261,7 @@ func kinds(s *shape.Shape) string {
 	if s.Kinds == shape.All {
 		return "anything"
 	}
-	return "a " + strings.Join(s.Kinds.Names(), " or ")
+	return withArticle(strings.Join(s.Kinds.Names(), " or "))
 }
 
 // written writes scalars as a person would.

@@ -9,9 +9,17 @@ import (
 	"github.com/regogate/regogate/regoeval/internal/shape"
 )
 
+// withArticle puts the article in front of the names of kinds.
+func withArticle(names string) string {
+	if strings.ContainsRune("aeiou", rune(names[0])) {
+		return "an " + names
+	}
+	return "a " + names
+}
+
 func typeName(t types.Type) string {
 	if k := kindsOf(t); k != shape.All {
-		return "a " + strings.Join(k.Names(), " or ")
+		return withArticle(strings.Join(k.Names(), " or "))
 	}
 	return t.String()
 }
