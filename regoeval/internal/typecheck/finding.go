@@ -82,10 +82,15 @@ func (t Tallies) Merge(other Tallies) {
 		}
 		mine.Reached += o.Reached
 		mine.Failed += o.Failed
-		if len(mine.Findings) == 0 {
-			mine.Findings = o.Findings
+		if len(mine.Findings) == 0 || !nearly(mine.Findings) && nearly(o.Findings) {
+			mine.Findings = o.Findings // whichever tool has the name that was meant
 		}
 	}
+}
+
+// nearly reports whether one of them knows what was meant.
+func nearly(fs []*Finding) bool {
+	return slices.ContainsFunc(fs, func(f *Finding) bool { return f.Near != "" })
 }
 
 // visit counts that a site was reached.
