@@ -120,7 +120,7 @@ func (v *verifier) sharedErrors(shared typecheck.Tallies) {
 				continue
 			}
 			s := Warning
-			if f.Near != "" && !f.Soft {
+			if f.Near != "" && !f.Soft && (meant[f.Location.File] || !respelt(f)) {
 				s = Error
 			} else if !meant[f.Location.File] {
 				continue
@@ -128,6 +128,13 @@ func (v *verifier) sharedErrors(shared typecheck.Tallies) {
 			v.fs.add(Finding{ID: string(f.Kind), Severity: s, Message: f.Message + "; it is so for every tool that the rule is asked about", Fix: f.Fix}, f.Location)
 		}
 	}
+}
+
+// respelt reports whether a name is the one that it is near to, written in another style:
+// rules for every tool ask for dry_run beside dryRun.
+func respelt(f *typecheck.Finding) bool {
+	fold := strings.NewReplacer("_", "", "-", "")
+	return strings.HasSuffix(strings.ToLower(fold.Replace(f.Path)), strings.ToLower(fold.Replace(f.Near)))
 }
 
 // filesOfMapped are the files of the packages that are there for tools by name.

@@ -95,6 +95,7 @@ func TestSharedPackages(t *testing.T) {
 		`object.get(input.arguments, "recipient", "") == "x"`:  "",
 		`object.get(input.arguments, "channel", "") == "x"`:    "",
 		`object.get(input.arguments, "repository", "") == "x"`: "", // of tools to come
+		`object.get(input.arguments, "Recipient", "") == "x"`:  "", // another style
 		`object.get(input.arguments, "recipeint", "") == "x"`:  "argument-undeclared",
 	} {
 		r := verify(t, map[string]string{".manifest": manifest, "all.rego": "package common.all\n\nimport rego.v2\n\ndeny contains \"no\" if " + body + "\n"}, ts...)
