@@ -56,9 +56,11 @@ func (v *verifier) packages(messages map[*ast.Rule]bool) {
 		deny := typecheck.Check(v.checkable("", ""), anyTool, v.Rules(p, "deny"))
 		warn := typecheck.Check(v.checkable("", ""), anyTool, v.Rules(p, "warn"))
 		v.messages(deny.Elements, messages)
-		for s, r := range map[Severity]typecheck.Result{Error: deny, Warning: warn} {
-			v.typeErrors(nil, slices.DeleteFunc(r.Own, func(f *typecheck.Finding) bool { return !f.Kind.Once() }), s)
+		everyCall := func(fs []*typecheck.Finding) []*typecheck.Finding {
+			return slices.DeleteFunc(fs, func(f *typecheck.Finding) bool { return !f.Kind.Once() })
 		}
+		v.typeErrors(nil, everyCall(deny.Own), Error) // first: what both sets find counts as the deny set's
+		v.typeErrors(nil, everyCall(warn.Own), Warning)
 		v.patterns(p, deny.Patterns, warn.Patterns)
 	}
 }

@@ -107,6 +107,14 @@ func TestSharedPackages(t *testing.T) {
 	}
 }
 
+// What a deny and a warn rule share is as severe as the deny rule makes it, every time.
+func TestSharedFindingsAreTheDenySets(t *testing.T) {
+	files := map[string]string{"a.rego": "package tools.send\n\nimport rego.v2\n\nbad if regex.match(\"(\", input.arguments.to)\n\ndeny contains \"no\" if bad\n\nwarn contains \"well\" if bad\n"}
+	for range 20 {
+		require.Contains(t, written(verify(t, files).Findings), "/a.rego:5:8: error: pattern: ")
+	}
+}
+
 // Odd schemas are looked at in time, and what isn't understood admits anything.
 func TestOddSchemas(t *testing.T) {
 	wide := func(n int, format string) string {
