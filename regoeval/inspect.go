@@ -56,6 +56,23 @@ func (i *Inspection) Compiler() *ast.Compiler { return i.b.rules.compiler }
 // Data returns the data document. It must not be modified.
 func (i *Inspection) Data() map[string]any { return i.b.source.data }
 
+// DataAt returns what the data document has at a place, and whether it has anything
+// there. It must not be modified.
+func (i *Inspection) DataAt(ref ast.Ref) (any, bool) {
+	var x any = i.b.source.data
+	for _, key := range ref[1:] {
+		name, _ := key.Value.(ast.String)
+		m, ok := x.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if x, ok = m[string(name)]; !ok {
+			return nil, false
+		}
+	}
+	return x, true
+}
+
 // Reached reports whether a rule has a part in a decision, or checks settings.
 func (i *Inspection) Reached(r *ast.Rule) bool { return i.b.reached[r] }
 
@@ -98,20 +115,7 @@ func (i *Inspection) Checkable(server, tool string) typecheck.Rules {
 // CheckableWithData is Checkable for a check that also looks at what the data has now.
 func (i *Inspection) CheckableWithData(server, tool string) typecheck.Rules {
 	r := i.Checkable(server, tool)
-	r.Data = func(ref ast.Ref) (any, bool) {
-		var x any = i.b.source.data
-		for _, key := range ref[1:] {
-			name, _ := key.Value.(ast.String)
-			m, ok := x.(map[string]any)
-			if !ok {
-				return nil, false
-			}
-			if x, ok = m[string(name)]; !ok {
-				return nil, false
-			}
-		}
-		return x, true
-	}
+	r.Data = i.DataAt
 	return r
 }
 

@@ -9,12 +9,10 @@ import (
 	"github.com/regogate/regogate/regoeval"
 	"github.com/regogate/regogate/regoeval/internal/projector"
 	"github.com/regogate/regogate/regoeval/internal/shape"
+	"github.com/regogate/regogate/regoeval/internal/typecheck"
 )
 
-const (
-	manyEntries  = 50  // a list in data that is searched from its beginning
-	manyPatterns = 100 // regular expressions that OPA keeps by itself
-)
+const manyPatterns = 100 // regular expressions that OPA keeps by itself
 
 func anything() *shape.Shape { return projector.Arguments(nil) }
 
@@ -121,19 +119,13 @@ func (v *verifier) list(e *ast.Expr, t *ast.Term) {
 	if !ok || !ref.IsGround() || !ref.HasPrefix(ast.DefaultRootRef) {
 		return
 	}
-	var x any = v.Data()
-	for _, key := range ref[1:] {
-		name, _ := key.Value.(ast.String)
-		m, ok := x.(map[string]any)
-		if !ok {
-			return
-		}
-		x = m[string(name)]
+	x, _ := v.DataAt(ref)
+	l, ok := x.([]any)
+	if !ok {
+		return
 	}
-	if l, ok := x.([]any); ok && len(l) >= manyEntries {
-		v.fs.add(Finding{ID: idList, Severity: Warning,
-			Message: fmt.Sprintf("%s is a list of %d entries, which is searched from its beginning at every call", ref, len(l)),
-			Fix:     fmt.Sprintf("make it an object with the entries as keys, and ask %s[x]", ref)}, e.Location)
+	if f := typecheck.LongList(e.Location, ref.String(), len(l)); f != nil {
+		v.fs.add(Finding{ID: idList, Severity: Warning, Message: f.Message, Fix: f.Fix}, f.Location)
 	}
 }
 

@@ -280,13 +280,11 @@ func (c *checker) template(b *ast.Builtin, s ast.String, args []*shape.Shape) er
 	if !okOpen || !okEnd {
 		return nil
 	}
-	var why error
 	f := topdown.GetBuiltin(b.Name)
 	if f == nil {
 		return nil
 	}
 	defer func() { _ = recover() }() // of a built-in: then nothing is known of it
 	terms := []*ast.Term{ast.NewTerm(s), ast.StringTerm(""), ast.NewTerm(open), ast.NewTerm(end)}
-	why = f(topdown.BuiltinContext{Context: context.Background()}, terms, func(*ast.Term) error { return nil })
-	return why
+	return f(topdown.BuiltinContext{Context: context.Background()}, terms, func(*ast.Term) error { return nil })
 }

@@ -146,18 +146,29 @@ func (c *checker) dataOperand(e *ast.Expr, b *ast.Builtin, i int, s *shape.Shape
 
 // long reports that a value is looked for in a long list.
 func (c *checker) long(e *ast.Expr, coll *shape.Shape) {
-	if coll.Entries < longList || coll.Kinds != shape.Array {
+	if coll.Kinds != shape.Array {
 		return
 	}
-	what, fix := "the list", "write it as a set, {…}"
-	if coll.Data != "" {
-		what, fix = coll.Data+" is a list", fmt.Sprintf("make it an object with the entries as keys, and ask %s[x]", coll.Data)
+	if f := LongList(e.Location, coll.Data, coll.Entries); f != nil {
+		c.visit(e, "long").found(fails, f)
 	}
-	message := fmt.Sprintf("%s of %d entries is searched from its beginning at every call", what, coll.Entries)
-	if coll.Data != "" {
-		message = fmt.Sprintf("%s of %d entries, which is searched from its beginning at every call", what, coll.Entries)
+}
+
+// LongList says that looking for a value in a list takes long; nil for a short one. data
+// is the list's place in the data document, "" for one that is written out.
+func LongList(at *ast.Location, data string, entries int) *Finding {
+	if entries < longList {
+		return nil
 	}
-	c.visit(e, "long").found(fails, &Finding{Kind: ListLookup, Location: e.Location, Path: coll.Data, Soft: true, Advice: true, Message: message, Fix: fix})
+	f := &Finding{Kind: ListLookup, Location: at, Path: data, Soft: true, Advice: true}
+	if data == "" {
+		f.Message = fmt.Sprintf("the list of %d entries is searched from its beginning at every call", entries)
+		f.Fix = "write it as a set, {…}"
+		return f
+	}
+	f.Message = fmt.Sprintf("%s is a list of %d entries, which is searched from its beginning at every call", data, entries)
+	f.Fix = fmt.Sprintf("make it an object with the entries as keys, and ask %s[x]", data)
+	return f
 }
 
 // text writes a constant as JSON.
