@@ -3,7 +3,6 @@ package upload
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -151,19 +150,17 @@ func (s *Sink) pause(try int) time.Duration {
 
 // pack makes a gzipped JSON array of lines.
 func pack(lines [][]byte) []byte {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b) // writing to memory never fails
-	for i, line := range lines {
-		if i == 0 {
-			_, _ = io.WriteString(w, "[")
-		} else {
-			_, _ = io.WriteString(w, ",")
+	return outbound.Gzipped(func(w io.Writer) {
+		for i, line := range lines {
+			if i == 0 {
+				_, _ = io.WriteString(w, "[")
+			} else {
+				_, _ = io.WriteString(w, ",")
+			}
+			_, _ = w.Write(bytes.TrimSuffix(line, []byte("\n")))
 		}
-		_, _ = w.Write(bytes.TrimSuffix(line, []byte("\n")))
-	}
-	_, _ = io.WriteString(w, "]")
-	_ = w.Close()
-	return b.Bytes()
+		_, _ = io.WriteString(w, "]")
+	})
 }
 
 // post sends one request. wait is how long the server asks not to be asked again.

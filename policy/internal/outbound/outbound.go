@@ -15,6 +15,7 @@ package outbound
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -157,6 +158,15 @@ type Answer struct {
 	Status string
 	// Wait is how long the server asks not to be asked again.
 	Wait time.Duration
+}
+
+// Gzipped is what write writes, compressed: a body for Post, made once for all tries.
+func Gzipped(write func(w io.Writer)) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b) // writing to memory never fails
+	write(w)
+	_ = w.Close()
+	return b.Bytes()
 }
 
 // Post sends one gzipped body. The error says why there was no answer, without the URL's

@@ -1,10 +1,9 @@
 package otlp
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -83,7 +82,7 @@ func (c *client) upload(ctx context.Context, spans []*tracepb.ResourceSpans) err
 	if err != nil {
 		return errors.New("they can't be written down")
 	}
-	return c.send(ctx, zipped(raw))
+	return c.send(ctx, outbound.Gzipped(func(w io.Writer) { _, _ = w.Write(raw) }))
 }
 
 // send tries until the server takes a body, says that it never will, or ctx ends.
@@ -108,14 +107,6 @@ func (c *client) send(ctx context.Context, body []byte) error {
 			return err
 		}
 	}
-}
-
-func zipped(raw []byte) []byte {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b) // writing to memory never fails
-	_, _ = w.Write(raw)
-	_ = w.Close()
-	return b.Bytes()
 }
 
 func spansIn(all []*tracepb.ResourceSpans) (n int64) {
