@@ -65,10 +65,12 @@ func observe(cfg config.Config, r *report.Report) (*observation, error) {
 func (o *observation) spansTo(cfg config.Config) (err error) {
 	to := cfg.Telemetry.OTLP
 	if to.URL == "" {
-		for key, v := range map[string]string{"token_file": to.TokenFile, "ca_file": to.CAFile} {
-			if v != "" {
-				return errors.New("telemetry.otlp." + key + ": there is no telemetry.otlp.url that it is for")
-			}
+		const alone = ": there is no telemetry.otlp.url that it is for"
+		switch {
+		case to.TokenFile != "":
+			return errors.New("telemetry.otlp.token_file" + alone)
+		case to.CAFile != "":
+			return errors.New("telemetry.otlp.ca_file" + alone)
 		}
 		return nil
 	}
