@@ -136,6 +136,12 @@ func newProxy(t *testing.T, b *backend, o httpproxy.Options) (*httpproxy.Proxy, 
 	if o.Gate == nil {
 		o.Gate = adaptertest.NewGate(t, policy.Options{}, adaptertest.DenyShadow)
 	}
+	return serveProxy(t, o)
+}
+
+// serveProxy has a gate serve until the test ends, and returns its endpoint as well.
+func serveProxy(t *testing.T, o httpproxy.Options) (*httpproxy.Proxy, string) {
+	t.Helper()
 	p, err := httpproxy.New(o)
 	require.NoError(t, err)
 	front := httptest.NewServer(p)

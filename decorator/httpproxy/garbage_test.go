@@ -67,14 +67,8 @@ func newFront(t *testing.T, upstream string, o httpproxy.Options) string {
 		o.ResponseTimeout = slowest
 	}
 	o.LearnTimeout, o.Hold.Timeout = slowest, slowest
-	p, err := httpproxy.New(o)
-	require.NoError(t, err)
-	front := httptest.NewServer(p)
-	t.Cleanup(func() {
-		require.NoError(t, p.Close())
-		front.Close()
-	})
-	return front.URL + "/mcp"
+	_, endpoint := serveProxy(t, o)
+	return endpoint
 }
 
 func garbled(t *testing.T, answer func(g *garbler, w http.ResponseWriter, r *http.Request)) string {

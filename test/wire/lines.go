@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -50,15 +49,7 @@ func PlayLines(t *testing.T, s Stream) (played int) {
 
 func (s Stream) play(t *testing.T, c Case) {
 	f := filler{s.Names, s.Era, "", ""}
-	if strings.Contains(c.Body, "{{gate_id") {
-		if f.gateID = s.GateID(); f.gateID == "" {
-			t.Skip("the gate's own ids are not known here")
-		}
-	}
-	body, err := encoded(c.Encoding, f.fill(c.Body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := c.filled(t, &f, s.GateID)
 	s.Saw(nil)
 	if s.Calls != nil {
 		s.Calls()
@@ -73,11 +64,7 @@ func (s Stream) play(t *testing.T, c Case) {
 	}
 	answers, last := s.Out.Until(t, string(id))
 	saw := s.Saw(append(answers, last))
-	for _, run := range saw {
-		if run.Hidden() || run.Tool == s.Names.Secret {
-			t.Fatalf("the hidden call ran: %s %.200s", run.Tool, run.Args)
-		}
-	}
+	s.Names.noneHidden(t, saw)
 	if !slices.ContainsFunc(saw, func(r Run) bool { return r.Tool == s.Names.Safe }) || bytes.Contains(last, []byte(`"isError":true`)) {
 		t.Fatalf("an ordinary call doesn't run any more: saw %v, answered %.300q", saw, last)
 	}

@@ -76,23 +76,11 @@ func (target Target) plays(c Case) bool {
 
 func (target Target) play(t *testing.T, c Case) {
 	f := filler{target.Names, target.Era, "", target.Path}
-	if strings.Contains(c.Body, "{{gate_id") {
-		if f.gateID = target.GateID(); f.gateID == "" {
-			t.Skip("the gate's own ids are not known here")
-		}
-	}
-	body, err := encoded(c.Encoding, f.fill(c.Body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := c.filled(t, &f, target.GateID)
 	target.Saw(nil)
 	answers := target.send(t, c, f, body)
 	saw := target.Saw(bodies(answers))
-	for _, run := range saw {
-		if run.Hidden() || run.Tool == target.Names.Secret {
-			t.Fatalf("the hidden call ran: %s %.200s", run.Tool, run.Args)
-		}
-	}
+	target.Names.noneHidden(t, saw)
 	switch {
 	case target.HTTP2 != nil && c.onlyHTTP1(): // what it is refused with differs, but that it is
 		if !c.Runs && len(saw) > 0 {

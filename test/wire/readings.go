@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"testing"
 	"unicode/utf8"
 )
 
@@ -179,6 +180,16 @@ func spellings(v string) []string {
 		said = append(said, raw)
 	}
 	return said
+}
+
+// noneHidden fails the test when a call ran that had to be refused.
+func (n Names) noneHidden(t *testing.T, saw []Run) {
+	t.Helper()
+	for _, run := range saw {
+		if run.Hidden() || run.Tool == n.Secret {
+			t.Fatalf("the hidden call ran: %s %.200s", run.Tool, run.Args)
+		}
+	}
 }
 
 // Hidden reports whether a call is one that the gate refuses: of the tool "secret", or
